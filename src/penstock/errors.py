@@ -1,0 +1,61 @@
+"""Every error a user can cause.
+
+    PenstockError
+    ├── PlanError            a plan that cannot run: what is wrong, at which operator, what to do
+    │   └── PlanFormatError  plan JSON that cannot be read
+    ├── PolicyError          no such policy, or a parameter that is wrong
+    ├── CutError             units that break a rule of the graph (a defect in a cut)
+    ├── QueryError           no such query, or one of that name exists
+    ├── ControlError         an event that makes no sense in the state control is in
+    ├── ReplayError          a run that differs from its event log
+    └── ExperimentError      an experiment that cannot run as asked
+
+Each message says what was wrong, where, and what to do. The command line prints it without a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class PenstockError(Exception):
+    """The root of all errors that are not defects of Penstock itself."""
+
+
+class PlanError(PenstockError):
+    """A plan that cannot run."""
+
+
+class PlanFormatError(PlanError):
+    """Plan JSON that cannot be read."""
+
+
+class PolicyError(PenstockError):
+    """A policy or one of its parameters that does not exist or is out of range."""
+
+
+class CutError(PenstockError):
+    """Units that break a rule of the graph."""
+
+
+class QueryError(PenstockError):
+    """A query that is not there, or is there already."""
+
+
+class ControlError(PenstockError):
+    """An event that makes no sense in the state control is in."""
+
+
+class ReplayError(PenstockError):
+    """A run that differs from the event log it should repeat."""
+
+
+class ExperimentError(PenstockError):
+    """An experiment that cannot run as asked."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?`, or nothing: the tail of a message about an unknown name."""
+    matches = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean '{matches[0]}'?" if matches else ""

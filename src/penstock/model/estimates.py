@@ -1,0 +1,43 @@
+"""Estimates: what an operator is believed to cost and yield, and how fast streams arrive."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One operator, per row that goes in.
+
+    `selectivity` is rows out per row in and may exceed 1; a split has one per output port in `ports`.
+    """
+
+    cost_s: float = 1e-6
+    selectivity: float = 1.0
+    in_bytes: float = 100.0
+    out_bytes: float = 100.0
+    ports: tuple[float, ...] = ()
+
+    def yield_of(self, port: int) -> float:
+        """Rows out of that port per row in."""
+        return self.ports[port] if self.ports else self.selectivity
+
+
+@dataclass(frozen=True, slots=True)
+class Estimates:
+    """All operators', the streams' rates in rows per second, and what a step costs before its first row.
+
+    `fixed_s` is `F` of the cost formulas: 0 in the papers, a Spark job's overhead here.
+    """
+
+    operators: Mapping[str, Estimate] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
+    fixed_s: float = 0.0
+
+    def of(self, operator: str) -> Estimate:
+        """The operator's estimate, or the default one before anything is known."""
+        return self.operators.get(operator, UNKNOWN)
+
+
+UNKNOWN = Estimate()

@@ -1,0 +1,177 @@
+"""The operators: what one node of the query graph does, without where it stands.
+
+Expressions are SQL text in Spark's dialect; `sql` parses and types them. `kind` is the tag by which plan
+JSON and `match` tell operators apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from penstock.model.schema import EMPTY, Field, Schema
+from penstock.model.window import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A registered stream; `endless` unless its log is known to end."""
+
+    stream: str
+    schema: Schema = EMPTY
+    endless: bool = True
+    kind: Literal["source"] = "source"
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Rows that satisfy a predicate."""
+
+    predicate: str
+    kind: Literal["select"] = "select"
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a projection. The type of a plain column name is taken from the input."""
+
+    name: str
+    expression: str
+    type: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """Columns computed from each row."""
+
+    columns: tuple[Column, ...]
+    kind: Literal["project"] = "project"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """One stream into several: output port `i` carries the rows that satisfy condition `i`."""
+
+    conditions: tuple[str, ...]
+    kind: Literal["split"] = "split"
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """All rows of all inputs; `ordered` merges them by timestamp."""
+
+    ordered: bool = False
+    kind: Literal["union"] = "union"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of rows from two windows that satisfy a condition.
+
+    With `relation` set, rows of the one input stream are joined with a stored relation and no window is
+    needed. `ordered` takes the inputs in timestamp order.
+    """
+
+    condition: str
+    left: Window | None = None
+    right: Window | None = None
+    relation: str | None = None
+    relation_schema: Schema = EMPTY
+    type: Literal["inner", "left", "right", "full"] = "inner"
+    ordered: bool = False
+    kind: Literal["join"] = "join"
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """Groups of a window's rows, by `keys`, each reduced to its `aggregates`."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[Column, ...]
+    window: Window | None = None
+    kind: Literal["aggregate"] = "aggregate"
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where a query's results leave the system."""
+
+    query: str
+    kind: Literal["sink"] = "sink"
+
+
+Operator: TypeAlias = Source | Select | Project | Split | Union | Join | Aggregate | Sink
+
+
+def is_ordered(operator: Operator) -> bool:
+    """Whether the operator wants its inputs in timestamp order, and so keeps a queue at each."""
+    return isinstance(operator, Union | Join) and operator.ordered
+
+
+def is_stateful(operator: Operator) -> bool:
+    """Whether two steps through the operator at once would corrupt what it remembers."""
+    return (
+        isinstance(operator, Aggregate)
+        or (isinstance(operator, Join) and operator.relation is None)
+        or is_ordered(operator)
+    )
+
+
+def is_blocking(operator: Operator) -> bool:
+    """Whether the operator could put out nothing before its input ends, for want of a window."""
+    match operator:
+        case Aggregate(window=window):
+            return window is None
+        case Join(left=left, right=right, relation=relation):
+            return relation is None and (left is None or right is None)
+        case _:
+            return False
+
+
+def input_count(operator: Operator) -> tuple[int, int | None]:
+    """The least and the greatest number of inputs; no greatest for a union."""
+    match operator:
+        case Source():
+            return 0, 0
+        case Union():
+            return 2, None
+        case Join(relation=relation):
+            return (2, 2) if relation is None else (1, 1)
+        case _:
+            return 1, 1
+
+
+def output_count(operator: Operator) -> int:
+    """How many output ports the operator has."""
+    match operator:
+        case Split(conditions=conditions):
+            return len(conditions)
+        case Sink():
+            return 0
+        case _:
+            return 1
+
+
+def output_schema(operator: Operator, inputs: tuple[Schema, ...]) -> Schema:
+    """The schema of what comes out: a project shrinks, a join widens."""
+    match operator:
+        case Source(schema=schema):
+            return schema
+        case Project(columns=columns) | Aggregate(aggregates=columns):
+            keys = operator.keys if isinstance(operator, Aggregate) else ()
+            kept = tuple(inputs[0].get(key) or Field(key, "string") for key in keys)
+            return Schema(kept + tuple(_typed(column, inputs[0]) for column in columns))
+        case Join(relation=relation, relation_schema=relation_schema):
+            right = relation_schema if relation is not None else inputs[1]
+            return Schema(inputs[0].fields + _renamed(right, set(inputs[0].names)))
+        case _:
+            return inputs[0]
+
+
+def _typed(column: Column, source: Schema) -> Field:
+    plain = source.get(column.expression)
+    return Field(column.name, column.type or (plain.type if plain else "string"))
+
+
+def _renamed(right: Schema, taken: set[str]) -> tuple[Field, ...]:
+    return tuple(Field(f"right_{f.name}" if f.name in taken else f.name, f.type) for f in right.fields)

@@ -1,0 +1,45 @@
+"""A query: a name, a plan (a tree of operators), a QoS, and a time to start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from penstock.model.estimates import Estimate
+from penstock.model.operators import Operator
+from penstock.model.qos import QoS
+
+
+@dataclass(frozen=True, slots=True)
+class PlanNode:
+    """An operator of one query's plan, the nodes it reads, and what is believed of it at first.
+
+    `port` is the output port of the child this node reads, for each child; only a split has more than
+    port 0. `name` is the node's name in the graph; without one it gets a name from what it computes.
+    """
+
+    operator: Operator
+    children: tuple[PlanNode, ...] = ()
+    ports: tuple[int, ...] = ()
+    name: str | None = None
+    estimate: Estimate | None = None
+
+    def port_of(self, child: int) -> int:
+        """The output port read from that child."""
+        return self.ports[child] if self.ports else 0
+
+    def post_order(self) -> Iterator[PlanNode]:
+        """Children before parents, left before right: the order in which operators are made."""
+        for child in self.children:
+            yield from child.post_order()
+        yield self
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a user registers. `start_s` is a time to start at, None for at once."""
+
+    name: str
+    root: PlanNode
+    qos: QoS = field(default_factory=QoS)
+    start_s: float | None = None

@@ -1,0 +1,139 @@
+"""The papers' equations: what an operator, a path or a unit costs and yields per row.
+
+Everything is per row that enters, from estimates alone. `F`, the fixed part of a step, is added where a rank
+divides by cost: over a train of `n` rows a row costs `F/n + c`; with `F = 0` the papers' formulas are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from penstock.model.estimates import Estimate, Estimates
+from penstock.model.graph import Edge, Graph, Port
+from penstock.policies.layout import UnitPlace
+
+
+@dataclass(frozen=True, slots=True)
+class UnitCost:
+    """What a step of a unit costs and yields, on average, per row that enters.
+
+    `selectivity` counts rows that leave by any exit, `outputs` those that reach a sink, `out_bytes` what
+    goes into queues (a result that leaves the system takes no memory).
+    """
+
+    fixed_s: float
+    row_s: float
+    selectivity: float
+    outputs: float
+    in_bytes: float
+    out_bytes: float
+    operators: int = 1
+    joins: bool = False
+    leaf: bool = False
+
+    def train_s(self, rows: int) -> float:
+        """Seconds for one step over that many rows: `F + n·c`."""
+        return self.fixed_s + rows * self.row_s
+
+    def per_row_s(self, rows: int) -> float:
+        """Seconds per row of a train of that many rows: `F/n + c`."""
+        return self.fixed_s / rows + self.row_s if rows else self.fixed_s + self.row_s
+
+    @property
+    def release_bytes(self) -> float:
+        """Bytes of memory that one row's passage frees: `in − Σ out`."""
+        return self.in_bytes - self.out_bytes
+
+
+def release_capacity(estimate: Estimate, *, at_sink: bool = False) -> float:
+    """Bytes per second one operator frees: `(in_size − out_size · s) / c`; a sink's output takes none."""
+    out = 0.0 if at_sink else estimate.out_bytes * estimate.selectivity
+    return (estimate.in_bytes - out) / max(estimate.cost_s, 1e-12)
+
+
+def path_seconds(path: Iterable[Estimate]) -> float:
+    """Seconds one row takes through a path: `c_1 + s_1·c_2 + s_1·s_2·c_3 + …`."""
+    seconds, share = 0.0, 1.0
+    for estimate in path:
+        seconds += share * estimate.cost_s
+        share *= estimate.selectivity
+    return seconds
+
+
+def path_selectivity(path: Iterable[Estimate]) -> float:
+    """Rows out of a path per row in: `s_1 · s_2 · …`."""
+    share = 1.0
+    for estimate in path:
+        share *= estimate.selectivity
+    return share
+
+
+def progress(path: Sequence[Estimate], *, at_sink: bool = True) -> list[tuple[float, float]]:
+    """Chain's progress chart of a path: after each operator, seconds spent and bytes left of one row."""
+    points = [(0.0, path[0].in_bytes)]
+    seconds, share = 0.0, 1.0
+    for place, estimate in enumerate(path):
+        seconds += share * estimate.cost_s
+        share *= estimate.selectivity
+        leaves = at_sink and place == len(path) - 1
+        points.append((seconds, 0.0 if leaves else share * estimate.out_bytes))
+    return points
+
+
+def input_rates(graph: Graph, estimates: Estimates) -> dict[str, float]:
+    """Rows per second that reach each node; a stream of unknown rate counts as 1/s."""
+    rates: dict[str, float] = {}
+    for name, node in graph.nodes.items():
+        if graph.is_source(name):
+            rates[name] = estimates.rates.get(name, 1.0)
+        else:
+            rates[name] = sum(port_rate(graph, estimates, rates, port) for port in node.inputs)
+    return rates
+
+
+def port_rate(graph: Graph, estimates: Estimates, rates: Mapping[str, float], port: Port) -> float:
+    """Rows per second out of a port, given the rates into each node."""
+    if graph.is_source(port.node):
+        return rates[port.node]
+    return rates[port.node] * estimates.of(port.node).yield_of(port.output)
+
+
+def unit_cost(graph: Graph, estimates: Estimates, rates: Mapping[str, float], place: UnitPlace) -> UnitCost:
+    """A unit's cost per row that enters it, its entries weighted by how many rows each brings."""
+    brought = {edge: port_rate(graph, estimates, rates, edge.port) for edge in place.entries}
+    total = sum(brought.values()) or 1.0
+    flow = dict.fromkeys(place.unit.operators, 0.0)
+    in_bytes = 0.0
+    for edge, rate in brought.items():
+        flow[edge.reader] += rate / total
+        in_bytes += rate / total * estimates.of(edge.reader).in_bytes
+    row_s = selectivity = outputs = out_bytes = 0.0
+    queued = set(place.exits)
+    for name in place.unit.operators:
+        estimate = estimates.of(name)
+        row_s += flow[name] * estimate.cost_s
+        outputs += sum(flow[name] * estimate.yield_of(edge.port.output) for edge in graph.sinks[name])
+        for edge in graph.edges[name]:
+            if edge in place.direct:
+                flow[edge.reader] += flow[name] * estimate.yield_of(edge.port.output)
+        for port in _ports(graph.edges[name]):
+            if port in queued:
+                leaving = flow[name] * estimate.yield_of(port.output)
+                selectivity += leaving
+                out_bytes += leaving * estimate.out_bytes
+    return UnitCost(
+        fixed_s=estimates.fixed_s,
+        row_s=max(row_s, 1e-12),
+        selectivity=selectivity + outputs,
+        outputs=outputs,
+        in_bytes=in_bytes,
+        out_bytes=out_bytes,
+        operators=len(place.unit.operators),
+        joins=any(graph.is_merge(name) for name in place.unit.operators),
+        leaf=any(graph.is_source(edge.port.node) for edge in place.entries),
+    )
+
+
+def _ports(edges: Iterable[Edge]) -> dict[Port, None]:
+    return dict.fromkeys(edge.port for edge in edges)
