@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from penstock.model.schema import EMPTY, Field, Schema
+from penstock.model.schema import EMPTY, UNTYPED, Field, Schema
 from penstock.model.window import Window
 
 
@@ -153,25 +153,33 @@ def output_count(operator: Operator) -> int:
 
 
 def output_schema(operator: Operator, inputs: tuple[Schema, ...]) -> Schema:
-    """The schema of what comes out: a project shrinks, a join widens."""
+    """The schema of what comes out: a project shrinks, a join widens; EMPTY where it is not known."""
     match operator:
         case Source(schema=schema):
             return schema
-        case Project(columns=columns) | Aggregate(aggregates=columns):
-            keys = operator.keys if isinstance(operator, Aggregate) else ()
-            kept = tuple(inputs[0].get(key) or Field(key, "string") for key in keys)
+        case Project(columns=columns):
+            return Schema(tuple(_typed(column, inputs[0]) for column in columns))
+        case Aggregate(keys=keys, aggregates=columns):
+            kept = tuple(_typed(Column(key, key), inputs[0]) for key in keys)
             return Schema(kept + tuple(_typed(column, inputs[0]) for column in columns))
         case Join(relation=relation, relation_schema=relation_schema):
-            right = relation_schema if relation is not None else inputs[1]
-            return Schema(inputs[0].fields + _renamed(right, set(inputs[0].names)))
+            left, right = inputs[0], relation_schema if relation is not None else inputs[1]
+            return _widened(left, right) if left.fields and right.fields else EMPTY
         case _:
             return inputs[0]
 
 
 def _typed(column: Column, source: Schema) -> Field:
     plain = source.get(column.expression)
-    return Field(column.name, column.type or (plain.type if plain else "string"))
+    return Field(column.name, column.type or (plain.type if plain else UNTYPED))
 
 
-def _renamed(right: Schema, taken: set[str]) -> tuple[Field, ...]:
-    return tuple(Field(f"right_{f.name}" if f.name in taken else f.name, f.type) for f in right.fields)
+def _widened(left: Schema, right: Schema) -> Schema:
+    fields, taken = list(left.fields), {name.lower() for name in left.names}
+    for field in right.fields:
+        name = field.name
+        while name.lower() in taken:
+            name = f"right_{name}"
+        taken.add(name.lower())
+        fields.append(Field(name, field.type))
+    return Schema(tuple(fields))

@@ -29,10 +29,23 @@ class PlanNode:
         return self.ports[child] if self.ports else 0
 
     def post_order(self) -> Iterator[PlanNode]:
-        """Children before parents, left before right: the order in which operators are made."""
-        for child in self.children:
-            yield from child.post_order()
-        yield self
+        """Children before parents, left before right: the order in which operators are made.
+
+        A node that is read in several places comes once, or a plan that doubles at each level would take
+        for ever. No recursion: a plan may be deeper than Python's stack until `plan.validate` has seen it.
+        """
+        done: set[int] = set()
+        waiting = [(self, False)]
+        while waiting:
+            node, children_done = waiting.pop()
+            if id(node) in done:
+                continue
+            if children_done or not node.children:
+                done.add(id(node))
+                yield node
+            else:
+                waiting.append((node, True))
+                waiting.extend((child, False) for child in reversed(node.children))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,9 @@ TYPE_BYTES: dict[str, int] = {
     "binary": 32,
 }
 
+#: The type of an expression that nothing has typed yet.
+UNTYPED = "unknown"
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -56,11 +59,12 @@ class Schema:
         return sum(field.bytes for field in self.fields)
 
     def get(self, name: str) -> Field | None:
-        """The column of that name, if there is one."""
-        return next((field for field in self.fields if field.name == name), None)
+        """The column of that name, if there is one; upper and lower case are the same, as in Spark."""
+        return next((field for field in self.fields if field.name.lower() == name.lower()), None)
 
     def __str__(self) -> str:
         return ", ".join(f"{field.name} {field.type}" for field in self.fields)
 
 
+#: No columns, which no stream has: the schema is not known.
 EMPTY = Schema()

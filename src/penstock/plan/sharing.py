@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import replace
 from types import MappingProxyType
+from typing import TypeAlias
 
 from penstock.errors import PlanError, QueryError, closest
 from penstock.model.estimates import Estimate
 from penstock.model.graph import Graph, Node, Port
-from penstock.model.operators import Column, Operator, Project, Sink, Source
+from penstock.model.operators import Operator, Select, Sink, Source
 from penstock.model.query import PlanNode, Query
+from penstock.plan.validate import validate
+
+_Computation: TypeAlias = tuple[Operator, tuple[Port, ...]]
 
 
 def merge(graph: Graph, queries: Iterable[Query]) -> Graph:
-    """The graph with these queries added.
+    """The graph with these queries added, after checking that each can run.
 
     Two operators are the same when they are equal and read the same; the later query then uses the
-    earlier one's. A plan's root gets a sink unless it is one, and a bare stream a
-    projection to itself, so that there is an operator to schedule.
+    earlier one's. A plan's root gets a sink unless it is one, and a bare stream a select of all its rows,
+    so that there is an operator to schedule.
     """
     nodes = dict(graph.nodes)
     registered, members = dict(graph.queries), dict(graph.members)
@@ -26,10 +31,8 @@ def merge(graph: Graph, queries: Iterable[Query]) -> Graph:
     for query in queries:
         if query.name in registered:
             raise QueryError(f"query '{query.name}' exists already; stop it first or choose another name")
-        used: dict[str, None] = {}
-        top = _add(_with_sink(query), query.name, nodes, known, used)
-        assert top
-        registered[query.name], members[query.name] = query, tuple(used)
+        members[query.name] = _add(validate(query), nodes, known)
+        registered[query.name] = query
     return _graph(nodes, registered, members)
 
 
@@ -55,42 +58,49 @@ def exclusive(graph: Graph, query: str) -> tuple[str, ...]:
 
 def _with_sink(query: Query) -> PlanNode:
     if isinstance(query.root.operator, Sink):
-        return query.root
-    root = query.root
-    if isinstance(root.operator, Source):
-        columns = tuple(Column(name, name) for name in root.operator.schema.names)
-        root = PlanNode(Project(columns), (root,))
-    return PlanNode(Sink(query.name), (root,), name=f"{query.name}.sink")
+        sink, (top,) = query.root, query.root.children
+    else:
+        sink, top = PlanNode(Sink(query.name), name=f"{query.name}.sink"), query.root
+    if isinstance(top.operator, Source):
+        top = PlanNode(Select("true"), (top,))
+    return replace(sink, children=(top,))
 
 
-def _add(
-    plan: PlanNode,
-    query: str,
-    nodes: dict[str, Node],
-    known: dict[tuple[Operator, tuple[Port, ...]], str],
-    used: dict[str, None],
-) -> str:
-    children = [_add(child, query, nodes, known, used) for child in plan.children]
-    inputs = tuple(Port(child, plan.port_of(slot)) for slot, child in enumerate(children))
-    key = (plan.operator, inputs)
-    name = known.get(key)
-    if name is None:
-        name = plan.name or _name(plan.operator, inputs)
-        if name in nodes:
-            raise PlanError(
-                f"query '{query}' names an operator '{name}', but another operator has that name; "
-                "leave the name out or choose another"
-            )
-        nodes[name] = Node(name, plan.operator, inputs, plan.estimate)
-        known[key] = name
-    used[name] = None
-    return name
+def _add(query: Query, nodes: dict[str, Node], known: dict[_Computation, str]) -> tuple[str, ...]:
+    """The names of the query's operators, after adding those that are not there yet."""
+    names: dict[int, str] = {}
+    top = _with_sink(query)
+    for plan in top.post_order():
+        inputs = tuple(Port(names[id(child)], plan.port_of(slot)) for slot, child in enumerate(plan.children))
+        computation = (plan.operator, inputs)
+        name = known.get(computation)
+        if name is None:
+            name = plan.name or _name(plan.operator, inputs)
+            if name in nodes:
+                raise _taken(query.name, name, plan.operator)
+            nodes[name] = Node(name, plan.operator, inputs, plan.estimate)
+            known[computation] = name
+        names[id(plan)] = name
+    return tuple(dict.fromkeys(names.values()))
+
+
+def _taken(query: str, name: str, operator: Operator) -> PlanError:
+    if isinstance(operator, Source):
+        return PlanError(
+            f"query '{query}' reads stream '{name}', but what has that name already is another operator or "
+            "a stream with other columns; use the stream's registered schema, or another name"
+        )
+    return PlanError(
+        f"query '{query}' names an operator '{name}', but another operator has that name; "
+        "leave the name out or choose another"
+    )
 
 
 def _name(operator: Operator, inputs: tuple[Port, ...]) -> str:
     if isinstance(operator, Source):
         return operator.stream
-    digest = hashlib.blake2b(repr((operator, inputs)).encode(), digest_size=4).hexdigest()
+    # Eight bytes: with four, two of 100 000 operators would more likely than not have the same name.
+    digest = hashlib.blake2b(repr((operator, inputs)).encode(), digest_size=8).hexdigest()
     return f"{operator.kind}-{digest}"
 
 

@@ -6,8 +6,9 @@ divides by cost: over a train of `n` rows a row costs `F/n + c`; with `F = 0` th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.model.estimates import Estimate, Estimates
 from penstock.model.graph import Edge, Graph, Port
@@ -18,8 +19,9 @@ from penstock.policies.layout import UnitPlace
 class UnitCost:
     """What a step of a unit costs and yields, on average, per row that enters.
 
-    `selectivity` counts rows that leave by any exit, `outputs` those that reach a sink, `out_bytes` what
-    goes into queues (a result that leaves the system takes no memory).
+    A row that several operators of the unit read from one queue enters once. `selectivity` counts rows that
+    leave by any exit, `outputs` those that reach a sink; `out_bytes` goes into queues, `sink_bytes` leaves
+    the system and takes no more memory.
     """
 
     fixed_s: float
@@ -28,6 +30,7 @@ class UnitCost:
     outputs: float
     in_bytes: float
     out_bytes: float
+    sink_bytes: float = 0.0
     operators: int = 1
     joins: bool = False
     leaf: bool = False
@@ -40,16 +43,21 @@ class UnitCost:
         """Seconds per row of a train of that many rows: `F/n + c`."""
         return self.fixed_s / rows + self.row_s if rows else self.fixed_s + self.row_s
 
-    @property
-    def release_bytes(self) -> float:
-        """Bytes of memory that one row's passage frees: `in − Σ out`."""
-        return self.in_bytes - self.out_bytes
-
 
 def release_capacity(estimate: Estimate, *, at_sink: bool = False) -> float:
     """Bytes per second one operator frees: `(in_size − out_size · s) / c`; a sink's output takes none."""
     out = 0.0 if at_sink else estimate.out_bytes * estimate.selectivity
     return (estimate.in_bytes - out) / max(estimate.cost_s, 1e-12)
+
+
+def memory_estimate(graph: Graph, estimates: Estimates, name: str) -> Estimate:
+    """The operator's estimate with, as its selectivity, the rows that stay in memory for other operators.
+
+    A result that leaves takes none, so at a root nothing stays; of a split every port that is read counts.
+    """
+    estimate = estimates.of(name)
+    kept = sum(estimate.yield_of(port.output) for port in _ports(graph.edges[name]))
+    return replace(estimate, selectivity=kept, ports=())
 
 
 def path_seconds(path: Iterable[Estimate]) -> float:
@@ -99,21 +107,41 @@ def port_rate(graph: Graph, estimates: Estimates, rates: Mapping[str, float], po
     return rates[port.node] * estimates.of(port.node).yield_of(port.output)
 
 
+def spare_seconds(cost_s: float, rate: float) -> float:
+    """Seconds between two rows that the work on one leaves free, `d − c`; without end where none arrives."""
+    return (1.0 / rate if rate > 0 else math.inf) - cost_s
+
+
+def partition_capacity(
+    graph: Graph, estimates: Estimates, rates: Mapping[str, float], names: Iterable[str]
+) -> float:
+    """HMTS's `cap(P) = d(P) − c(P)`, with `c(P) = Σ c(v)` and `d(P) = 1 / Σ (1/d(v))`; negative if it stalls.
+
+    `rates` are those into each node, `1/d(v)`. A stream does no work and counts for nothing.
+    """
+    operators = [name for name in names if not graph.is_source(name)]
+    return spare_seconds(
+        sum(estimates.of(name).cost_s for name in operators), sum(rates[name] for name in operators)
+    )
+
+
 def unit_cost(graph: Graph, estimates: Estimates, rates: Mapping[str, float], place: UnitPlace) -> UnitCost:
     """A unit's cost per row that enters it, its entries weighted by how many rows each brings."""
-    brought = {edge: port_rate(graph, estimates, rates, edge.port) for edge in place.entries}
+    brought = {edge.port: port_rate(graph, estimates, rates, edge.port) for edge in place.entries}
     total = sum(brought.values()) or 1.0
     flow = dict.fromkeys(place.unit.operators, 0.0)
-    in_bytes = 0.0
-    for edge, rate in brought.items():
-        flow[edge.reader] += rate / total
-        in_bytes += rate / total * estimates.of(edge.reader).in_bytes
-    row_s = selectivity = outputs = out_bytes = 0.0
+    sizes: dict[Port, float] = {}
+    for edge in place.entries:
+        flow[edge.reader] += brought[edge.port] / total
+        sizes[edge.port] = brought[edge.port] / total * estimates.of(edge.reader).in_bytes
+    row_s = selectivity = outputs = out_bytes = sink_bytes = 0.0
     queued = set(place.exits)
     for name in place.unit.operators:
         estimate = estimates.of(name)
         row_s += flow[name] * estimate.cost_s
-        outputs += sum(flow[name] * estimate.yield_of(edge.port.output) for edge in graph.sinks[name])
+        for edge in graph.sinks[name]:
+            outputs += flow[name] * estimate.yield_of(edge.port.output)
+            sink_bytes += flow[name] * estimate.yield_of(edge.port.output) * estimate.out_bytes
         for edge in graph.edges[name]:
             if edge in place.direct:
                 flow[edge.reader] += flow[name] * estimate.yield_of(edge.port.output)
@@ -127,8 +155,9 @@ def unit_cost(graph: Graph, estimates: Estimates, rates: Mapping[str, float], pl
         row_s=max(row_s, 1e-12),
         selectivity=selectivity + outputs,
         outputs=outputs,
-        in_bytes=in_bytes,
+        in_bytes=sum(sizes.values()),
         out_bytes=out_bytes,
+        sink_bytes=sink_bytes,
         operators=len(place.unit.operators),
         joins=any(graph.is_merge(name) for name in place.unit.operators),
         leaf=any(graph.is_source(edge.port.node) for edge in place.entries),

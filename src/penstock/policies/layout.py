@@ -46,7 +46,7 @@ def lay_out(graph: Graph, cut: Cut) -> Layout:
 
     taken: dict[int, list[Edge]] = {index: [] for index in range(len(cut))}
     for edge in queued:
-        taken[_reading_unit(edge, units_of, cut)].append(edge)
+        taken[_reading_unit(graph, edge, units_of, cut)].append(edge)
     readers: dict[Port, list[Edge]] = {}
     for edge in queued:
         readers.setdefault(edge.port, []).append(edge)
@@ -65,14 +65,16 @@ def lay_out(graph: Graph, cut: Cut) -> Layout:
 
 
 def _units_of(graph: Graph, cut: Cut) -> dict[str, list[int]]:
-    units_of: dict[str, list[int]] = {}
+    units_of: dict[str, list[int]] = {name: [] for name in graph.operators}
     for index, unit in enumerate(cut):
+        if not unit.operators:
+            raise CutError("a unit runs no operator at all")
         for name in unit.operators:
-            if name not in graph.nodes or graph.is_source(name):
+            if name not in units_of:
                 raise CutError(f"unit '{unit.name}' runs '{name}', which is not an operator of the graph")
-            units_of.setdefault(name, []).append(index)
-    for name in graph.operators:
-        if name not in units_of:
+            units_of[name].append(index)
+    for name, indices in units_of.items():
+        if not indices:
             raise CutError(f"no unit runs operator '{name}'; a cut must cover the whole graph")
     return units_of
 
@@ -86,10 +88,24 @@ def _flows_directly(graph: Graph, unit: Unit, edge: Edge) -> bool:
     return edge.reader in unit.members and not graph.is_ordered(edge.reader)
 
 
-def _reading_unit(edge: Edge, units_of: Mapping[str, list[int]], cut: Cut) -> int:
-    """The one unit that takes the edge's queue: rather one that does not run the producer itself."""
+def _reading_unit(graph: Graph, edge: Edge, units_of: Mapping[str, list[int]], cut: Cut) -> int:
+    """The one unit that takes the edge's queue: rather one that does not run the producer itself.
+
+    Of several, the one that begins there: the path of a join's own stream begins at the join, and would have
+    nothing to read if the path of the other stream took both. Of those, the one that runs most of the queue's
+    readers, so that all read a row at once.
+    """
     candidates = units_of[edge.reader]
-    return min(candidates, key=lambda index: (edge.port.node in cut[index].members, index))
+    if len(candidates) == 1:
+        return candidates[0]
+    readers = {other.reader for other in graph.edges[edge.port.node] if other.port == edge.port}
+
+    def preference(index: int) -> tuple[bool, bool, int, int]:
+        unit = cut[index]
+        begins_there = unit.operators[0] == edge.reader
+        return edge.port.node in unit.members, not begins_there, -len(readers & unit.members), index
+
+    return min(candidates, key=preference)
 
 
 def check_cut(graph: Graph, cut: Cut) -> None:
@@ -107,32 +123,36 @@ def check_cut(graph: Graph, cut: Cut) -> None:
         places = [graph.position[name] for name in unit.operators]
         if places != sorted(places) or len(set(places)) != len(places):
             raise CutError(f"unit '{unit.name}' does not list its operators inputs first")
-        _check_connected(graph, unit)
+        check_connected(graph, unit)
     for name, indices in units_of.items():
         if len(indices) > 1 and not _above_merge(graph, name):
             units = "', '".join(cut[index].name for index in indices)
             raise CutError(f"units '{units}' share operator '{name}', which is not above a join or a union")
 
 
-def _check_connected(graph: Graph, unit: Unit) -> None:
-    joined: dict[str, list[str]] = {name: [] for name in unit.operators}
+def check_connected(graph: Graph, unit: Unit) -> None:
+    """Raises CutError unless rows flow between the unit's operators, or they read the same fork."""
+    joined: dict[str | Port, list[str | Port]] = {}
+
+    def join(one: str | Port, other: str | Port) -> None:
+        joined.setdefault(one, []).append(other)
+        joined.setdefault(other, []).append(one)
+
     for name in unit.operators:
-        for edge in graph.edges[name]:
-            if _flows_directly(graph, unit, edge):
-                joined[name].append(edge.reader)
-                joined[edge.reader].append(name)
-        # Branches of one fork are together even if the fork itself is in another unit or is a stream.
-        for port in graph.nodes[name].inputs:
-            siblings = [e.reader for e in graph.edges[port.node] if e.reader in unit.members]
-            joined[name].extend(siblings)
-    reached, frontier = {unit.operators[0]}, [unit.operators[0]]
+        for edge in graph.in_edges(name):
+            # Branches of one fork are together even if the fork itself is in another unit or is a stream.
+            join(name, Port(edge.port.node))
+            if edge.port.node in unit.members and _flows_directly(graph, unit, edge):
+                join(name, edge.port.node)
+    start: str | Port = unit.operators[0]
+    reached, frontier = {start}, [start]
     while frontier:
         for other in joined[frontier.pop()]:
             if other not in reached:
                 reached.add(other)
                 frontier.append(other)
-    if len(reached) < len(unit.operators):
-        apart = next(name for name in unit.operators if name not in reached)
+    apart = next((name for name in unit.operators if name not in reached), None)
+    if apart is not None:
         raise CutError(f"unit '{unit.name}' is not connected: '{apart}' stands apart")
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from penstock.model.estimates import Estimates
-from penstock.model.graph import Graph
+from penstock.model.graph import Edge, Graph
 from penstock.model.unit import Cut, Unit
 
 
@@ -42,6 +43,52 @@ def _climb(graph: Graph, name: str) -> tuple[str, ...]:
             break
         path.append(above)
     return tuple(path)
+
+
+def operator_edges(graph: Graph) -> Iterator[Edge]:
+    """The edges from operator to operator."""
+    for name in graph.operators:
+        yield from graph.edges[name]
+
+
+def direct_edges(graph: Graph) -> Iterator[Edge]:
+    """The edges that need no queue: all but those into an operator that takes its inputs in time order."""
+    return (edge for edge in operator_edges(graph) if not graph.is_ordered(edge.reader))
+
+
+def components(graph: Graph, edges: Iterable[Edge]) -> list[Unit]:
+    """The groups of operators that these edges connect, either way; every operator is in one."""
+    above = {name: name for name in graph.operators}
+
+    def top(name: str) -> str:
+        while above[name] != name:
+            above[name] = name = above[above[name]]
+        return name
+
+    for edge in edges:
+        above[top(edge.port.node)] = top(edge.reader)
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in graph.operators:
+        groups[top(name)].append(name)
+    return [Unit(tuple(group)) for group in groups.values()]
+
+
+def pruned(graph: Graph, segments: Iterable[Iterable[str]]) -> Cut:
+    """The segments of all paths, without those that another equals or contains (MavStream's figure 5.3).
+
+    The figure compares each new segment with the whole list; whatever the order, what is left are the
+    segments that no other contains. Largest first, a segment need only be compared with those kept that hold
+    the operator fewest of them hold.
+    """
+    holders: dict[str, list[frozenset[str]]] = defaultdict(list)
+    kept: list[frozenset[str]] = []
+    for segment in sorted(dict.fromkeys(map(frozenset, segments)), key=len, reverse=True):
+        rivals = min((holders[name] for name in segment), key=len)
+        if not any(segment <= rival for rival in rivals):
+            kept.append(segment)
+            for name in segment:
+                holders[name].append(segment)
+    return in_graph_order(graph, (unit_of(graph, segment) for segment in kept))
 
 
 def unit_of(graph: Graph, names: Iterable[str]) -> Unit:

@@ -1,0 +1,180 @@
+"""The board: the running cut with its queues, units and partitions, and how it is exchanged for another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from penstock.control.lifecycle import State
+from penstock.control.partitions import Partition, ThreadPlan
+from penstock.control.queues import Queue, Reader
+from penstock.control.switching import Switch
+from penstock.control.units import Oracle, UnitState
+from penstock.model.estimates import Estimates
+from penstock.model.graph import Edge, Graph, Port
+from penstock.policies.costs import input_rates, unit_cost
+from penstock.policies.layout import UnitPlace
+from penstock.policies.policy import Policy
+
+Feeding: TypeAlias = dict[Port, list[Sequence[Reader]]]
+
+
+class Board:
+    """What runs now. Control reads and drives it; only `exchange` changes its shape."""
+
+    def __init__(
+        self, policy: Policy, threads: ThreadPlan, estimates: Estimates, oracle: Oracle | None
+    ) -> None:
+        self.graph = Graph()
+        self.policy = policy
+        self.threads = threads
+        self.estimates = estimates
+        self.oracle = oracle
+        self.units: dict[int, UnitState] = {}
+        self.queues: dict[Port, Queue] = {}
+        self.partitions: list[Partition] = []
+        self.feeding: Feeding = {}  # for each queue, the readers of each unit that fills it
+        self.suspended: set[str] = set()
+        self.weights: dict[str, float] = {}
+        self._streams: dict[str, Queue] = {}
+        self._serial = 0
+
+    def source(self, stream: str) -> Queue:
+        """The queue at a stream. It is kept, empty, while no query reads the stream: offsets count on."""
+        queue = self._streams.get(stream)
+        if queue is None:
+            queue = self._streams[stream] = Queue(Port(stream))
+        return queue
+
+    def exchange(self, switch: Switch) -> None:
+        """Puts the new units in place of the old."""
+        change = switch.change
+        before = {
+            edge: reader for unit in self.units.values() for reader in unit.readers for edge in reader.edges
+        }
+        for unit in self.units.values():
+            for reader in unit.readers:
+                reader.limit = None
+        self.graph, self.policy = change.graph, change.policy
+        self.threads, self.estimates = change.threads, change.estimates
+        self._place_queues(switch)
+        self._place_units(switch, before)
+        self.refresh_costs()
+        self.refresh_holds()
+
+    def position(self, query: str) -> dict[str, int]:
+        """The offset of each stream from which on rows have not yet passed what the query consists of."""
+        members = set(self.graph.members[query])
+        offsets = {name: self.source(name).offset for name in self.graph.sources if name in members}
+        for unit in self.units.values():
+            for reader in unit.readers:
+                if not members.isdisjoint(edge.reader for edge in reader.edges):
+                    for batch in reader.queue.slice(reader.cursor, reader.queue.tail):
+                        offsets[batch.leaf] = min(offsets[batch.leaf], batch.lo)
+        return offsets
+
+    def _place_queues(self, switch: Switch) -> None:
+        for queue in self.queues.values():
+            queue.readers = []
+        self.queues = {
+            port: self.source(port.node)
+            if self.graph.is_source(port.node)
+            else self.queues.get(port) or Queue(port)
+            for port in switch.layout.readers
+        }
+
+    def _place_units(self, switch: Switch, before: dict[Edge, Reader]) -> None:
+        staying = {unit.place: unit for unit in self.units.values()}
+        place_of = {place.unit: place for place in switch.layout.places}
+        self.units, self.partitions, self.feeding = {}, [], {}
+        stirred: list[Partition] = []
+        for number, share in enumerate(switch.shares):
+            partition = Partition(number, share.policy, share.priority, share.threads, share.worker, stirred)
+            self.partitions.append(partition)
+            for place in (place_of[unit] for unit in share.units):
+                unit = staying.pop(place, None) or self._new_unit(place, before, switch.begins)
+                self._seat(unit, partition)
+            partition.size = max(1, len(partition.units))
+            reads = share.policy.rank.reads
+            partition.rerank = bool(reads & {"pending", "rows"}) or (
+                "cost" in reads and self.estimates.fixed_s > 0
+            )
+        for unit in staying.values():
+            unit.state = State.STOPPED
+        for queue in (*self.queues.values(), *self._streams.values()):
+            if queue.freed < queue.tail:
+                queue.free()
+        self._find_conflicts()
+
+    def _new_unit(self, place: UnitPlace, before: dict[Edge, Reader], begins: dict[Port, int]) -> UnitState:
+        self._serial += 1
+        ordered = any(self.graph.is_ordered(edge.reader) for edge in place.entries)
+        unit = UnitState(self._serial, place, ordered=ordered, oracle=self.oracle)
+        ports = dict.fromkeys(edge.port for edge in place.entries)
+        unit.readers = tuple(
+            self._new_reader(unit, port, tuple(e for e in place.entries if e.port == port), before, begins)
+            for port in ports
+        )
+        return unit
+
+    def _new_reader(
+        self,
+        unit: UnitState,
+        port: Port,
+        edges: tuple[Edge, ...],
+        before: dict[Edge, Reader],
+        begins: dict[Port, int],
+    ) -> Reader:
+        reader = Reader(self.queues[port], edges, unit)
+        old = next((before[edge] for edge in edges if edge in before), None)
+        if old is not None and old.queue is reader.queue:
+            reader.start_at(old.cursor)
+        elif port in begins:
+            reader.start_at(begins[port])
+        return reader
+
+    def _seat(self, unit: UnitState, partition: Partition) -> None:
+        unit.partition, unit.seat, unit.entry, unit.in_inbox = partition, len(partition.units), None, False
+        if unit.step:
+            partition.running += 1
+        elif unit.state is State.READY:
+            unit.state = State.SUSPENDED
+        partition.units.append(unit)
+        self.units[unit.index] = unit
+        for reader in unit.readers:
+            reader.queue.readers.append(reader)
+        for port in unit.place.exits:
+            self.feeding.setdefault(port, []).append(unit.readers)
+
+    def _find_conflicts(self) -> None:
+        """Units that share a stateful operator never run at once."""
+        sharing: dict[str, list[UnitState]] = {}
+        for unit in self.units.values():
+            for name in unit.place.unit.operators:
+                if self.graph.is_stateful(name):
+                    sharing.setdefault(name, []).append(unit)
+        conflicts: dict[int, dict[int, UnitState]] = {}
+        for units in sharing.values():
+            if len(units) > 1:
+                for unit in units:
+                    conflicts.setdefault(unit.index, {}).update((o.index, o) for o in units if o is not unit)
+        for unit in self.units.values():
+            unit.conflicts = tuple(conflicts.get(unit.index, {}).values())
+
+    def refresh_costs(self) -> None:
+        """Estimates have changed: every unit's cost."""
+        rates = input_rates(self.graph, self.estimates)
+        for unit in self.units.values():
+            unit.cost = unit_cost(self.graph, self.estimates, rates, unit.place)
+            unit.partition.note(unit)
+
+    def refresh_holds(self) -> None:
+        """Queries were suspended, resumed or weighted: which units wait, and what each is worth."""
+        for unit in self.units.values():
+            users = dict.fromkeys(q for name in unit.place.unit.operators for q in self.graph.users[name])
+            unit.held = all(query in self.suspended for query in users)
+            unit.weight = max(self._weight(query) for query in users)
+            unit.partition.note(unit)
+
+    def _weight(self, query: str) -> float:
+        return self.weights.get(query, self.graph.queries[query].qos.weight)

@@ -1,0 +1,140 @@
+"""Events: everything that can happen to control. Each carries its time; control has no clock of its own."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import msgspec
+
+from penstock.control.partitions import ThreadPlan
+from penstock.model.batch import Batch
+from penstock.model.estimates import Estimates
+from penstock.model.graph import Port
+from penstock.model.query import Query
+
+
+class _Event(msgspec.Struct, frozen=True, tag=True):
+    at_s: float
+
+
+class BatchArrived(_Event, frozen=True, tag=True):
+    """Ingest put a batch at the end of a stream's log."""
+
+    stream: str
+    batch: Batch
+
+
+class StreamEnded(_Event, frozen=True, tag=True):
+    """No batch of this stream will ever come again."""
+
+    stream: str
+
+
+class TimestampAdvanced(_Event, frozen=True, tag=True):
+    """A heartbeat: rows of this stream yet to come have time stamps of at least `time_s`."""
+
+    stream: str
+    time_s: float
+
+
+class Output(msgspec.Struct, frozen=True):
+    """What a step put out of one port into its queue."""
+
+    port: Port
+    batch: Batch
+
+
+class StepFinished(_Event, frozen=True, tag=True):
+    """A step is done: what it took, and what it put into queues (what went to sinks is committed)."""
+
+    step: int
+    cost_s: float
+    outputs: tuple[Output, ...] = ()
+
+
+class StepFailed(_Event, frozen=True, tag=True):
+    """A step came to nothing; its batches are still where they were."""
+
+    step: int
+    reason: str
+
+
+class QueriesSubmitted(_Event, frozen=True, tag=True):
+    """Queries to be merged into the graph, together."""
+
+    queries: tuple[Query, ...]
+
+
+class QueryStopped(_Event, frozen=True, tag=True):
+    """A query to be taken out: at once, or after all that has arrived was processed."""
+
+    query: str
+    drain: bool = False
+
+
+class QuerySuspended(_Event, frozen=True, tag=True):
+    """A query to be held: its rows wait, operators it shares run on for others."""
+
+    query: str
+
+
+class QueryResumed(_Event, frozen=True, tag=True):
+    """A held query to go on."""
+
+    query: str
+
+
+class WeightChanged(_Event, frozen=True, tag=True):
+    """A query's weight, changed while it runs."""
+
+    query: str
+    weight: float
+
+
+class PolicyChanged(_Event, frozen=True, tag=True):
+    """Another policy from now on, as text: `fas-mcq(beta=0.25)`."""
+
+    policy: str
+
+
+class ThreadsChanged(_Event, frozen=True, tag=True):
+    """Another division of the graph among threads."""
+
+    threads: ThreadPlan
+
+
+class PriorityChanged(_Event, frozen=True, tag=True):
+    """Another share of the processor for a partition."""
+
+    partition: int
+    priority: float
+
+
+class EstimatesChanged(_Event, frozen=True, tag=True):
+    """New estimates; with `recut` the graph is cut again by them."""
+
+    estimates: Estimates
+    recut: bool = False
+
+
+class Ticked(_Event, frozen=True, tag=True):
+    """Time has passed: the answer to a `WakeAt`."""
+
+
+Event: TypeAlias = (
+    BatchArrived
+    | StreamEnded
+    | TimestampAdvanced
+    | StepFinished
+    | StepFailed
+    | QueriesSubmitted
+    | QueryStopped
+    | QuerySuspended
+    | QueryResumed
+    | WeightChanged
+    | PolicyChanged
+    | ThreadsChanged
+    | PriorityChanged
+    | EstimatesChanged
+    | Ticked
+)

@@ -1,0 +1,153 @@
+"""Changing the cut, the threads or the graph while queries run.
+
+Only the affected part stops. Its readers get a limit: those of queues that the new cut does away with read on
+until the queue is empty; readers that are to share a cursor read on to the same batch; others take nothing more.
+Once every affected unit is idle and has come that far, the units are exchanged and the rest never noticed. What
+waits in queues that stay, stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from penstock.control.merging import next_in_order
+from penstock.control.partitions import Share, ThreadPlan
+from penstock.control.queues import Reader
+from penstock.control.units import UnitState
+from penstock.model.estimates import Estimates
+from penstock.model.graph import Graph, Port
+from penstock.model.unit import Unit
+from penstock.policies.layout import Layout
+from penstock.policies.policy import Policy
+
+TO_THE_END = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Where to go: all that a division of the graph depends on, and which queries come or go with it."""
+
+    graph: Graph
+    policy: Policy
+    threads: ThreadPlan
+    estimates: Estimates
+    starting: tuple[str, ...] = ()
+    ending: str | None = None
+    drain: bool = False
+
+
+@dataclass(slots=True)
+class Switch:
+    """A change under way."""
+
+    change: Change
+    shares: tuple[Share, ...]
+    layout: Layout
+    affected: list[UnitState] = field(default_factory=list)
+    #: Where the starting queries' new readers of a stream begin, if they share operators that read it
+    #: already: all leaves of a query on one stream stand at one position.
+    begins: dict[Port, int] = field(default_factory=dict)
+
+    def ready(self) -> bool:
+        """Whether every affected unit is idle and has read as far as it must."""
+        return all(_settled(unit) for unit in self.affected)
+
+
+def _settled(unit: UnitState) -> bool:
+    if unit.step:
+        return False
+    if unit.ordered:  # what waits for another input's time stamps may wait on in its queue
+        return next_in_order(unit.readers) is None
+    return all(reader.cursor >= reader.end for reader in unit.readers)
+
+
+def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
+    """Finds the affected units and sets their readers' limits."""
+    units = list(units)
+    change, layout = switch.change, switch.layout
+    staying = set(layout.places)
+    vanishing = [unit for unit in units if unit.place not in staying]
+    doomed = _vanishing_queues(units, layout, change.graph)
+    region = _region(switch, old)
+    affected = {unit.index: unit for unit in vanishing}
+    for unit in units:
+        if doomed & set(unit.place.exits) or not region.isdisjoint(unit.place.unit.operators):
+            affected[unit.index] = unit
+    levels = _levels(switch, units, region, old)
+    for unit in affected.values():
+        for reader in unit.readers:
+            port = reader.queue.port
+            inside = not old.is_source(port.node) and not region.isdisjoint(e.reader for e in reader.edges)
+            if port in doomed or inside:
+                reader.limit = TO_THE_END
+            else:
+                reader.limit = reader.claimed
+    for reader, position in levels.items():
+        reader.limit = position
+        affected[reader.unit.index] = reader.unit
+    switch.affected = [affected[index] for index in sorted(affected)]
+
+
+def _vanishing_queues(units: Iterable[UnitState], layout: Layout, graph: Graph) -> set[Port]:
+    """Queues with a reader that will get its rows directly; a reader that goes away needs no rows."""
+    return {
+        reader.queue.port
+        for unit in units
+        for reader in unit.readers
+        for edge in reader.edges
+        if edge.reader in graph.nodes and edge not in layout.readers.get(edge.port, ())
+    }
+
+
+def _region(switch: Switch, old: Graph) -> set[str]:
+    """The running operators whose rows a starting or draining query will have or has had a part in.
+
+    They are emptied first, so that the query begins or ends at one offset of each stream.
+    """
+    change = switch.change
+    if change.ending is not None:
+        members = old.members[change.ending] if change.drain else ()
+        return {name for name in members if name in old.position}
+    region: set[str] = set()
+    shared = [
+        name
+        for query in change.starting
+        for name in change.graph.members[query]
+        if name in old.nodes and not old.is_source(name)
+    ]
+    while shared:
+        name = shared.pop()
+        if name not in region:
+            region.add(name)
+            shared.extend(p.node for p in old.nodes[name].inputs if not old.is_source(p.node))
+    return region
+
+
+def _levels(switch: Switch, units: Iterable[UnitState], region: set[str], old: Graph) -> dict[Reader, int]:
+    """Readers that must come to stand at the same batch of their queue, and at which.
+
+    Those are the region's readers of one stream, and readers that will share a cursor.
+    """
+    sharing = {edge: place.unit for place in switch.layout.places for edge in place.entries}
+    together: dict[tuple[Port, Unit | None], dict[Reader, None]] = {}
+    for unit in units:
+        for reader in unit.readers:
+            port = reader.queue.port
+            if old.is_source(port.node) and not region.isdisjoint(e.reader for e in reader.edges):
+                together.setdefault((port, None), {})[reader] = None
+            for edge in reader.edges:
+                if edge in sharing:
+                    together.setdefault((port, sharing[edge]), {})[reader] = None
+    levels: dict[Reader, int] = {}
+    for (port, new_unit), readers in together.items():
+        position = max(reader.claimed for reader in readers)
+        if new_unit is None:
+            if switch.change.drain:
+                position = next(iter(readers)).queue.tail
+            switch.begins[port] = position
+        elif len(readers) == 1:
+            continue
+        for reader in readers:
+            levels[reader] = max(position, levels.get(reader, 0))
+    return levels

@@ -1,0 +1,152 @@
+"""Units at run time: what a rank reads of them, and the trains they take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from penstock.control.commands import Take
+from penstock.control.lifecycle import State
+from penstock.control.merging import next_in_order
+from penstock.control.queues import Reader
+from penstock.policies.costs import UnitCost
+from penstock.policies.layout import UnitPlace
+from penstock.policies.quantum import Quantum
+from penstock.policies.ranks.base import TrueRow
+
+if TYPE_CHECKING:
+    from penstock.control.partitions import Partition
+
+#: Tells the true cost of a unit's waiting rows; only a simulator has one.
+Oracle: TypeAlias = Callable[["UnitState"], Iterator[TrueRow]]
+
+
+class UnitState:
+    """One unit of the running cut. Satisfies `policies.ranks.base.RankedUnit`."""
+
+    __slots__ = (
+        "conflicts",
+        "cost",
+        "debt_s",
+        "entry",
+        "failures",
+        "held",
+        "in_inbox",
+        "index",
+        "oldest_s",
+        "oracle",
+        "ordered",
+        "partition",
+        "pending",
+        "place",
+        "place_in_line",
+        "readers",
+        "seat",
+        "spare_s",
+        "state",
+        "step",
+        "wake_s",
+        "weight",
+    )
+
+    def __init__(self, index: int, place: UnitPlace, *, ordered: bool, oracle: Oracle | None) -> None:
+        self.index = index
+        self.place = place
+        self.ordered = ordered
+        self.oracle = oracle
+        self.readers: tuple[Reader, ...] = ()
+        self.conflicts: tuple[UnitState, ...] = ()
+        self.partition: Partition
+        self.cost: UnitCost
+        self.weight = 1.0
+        self.seat = 0  # its place among the units of its partition
+        self.state = State.SUSPENDED
+        self.entry: Any = None  # its entry in the ready set
+        self.in_inbox = False
+        self.held = False  # all queries it serves are suspended
+        self.step = 0  # the step it runs, 0 for none
+        self.failures = 0
+        self.spare_s: float | None = None  # seconds its step may take, None for any
+        self.debt_s = 0.0
+        self.wake_s = float("inf")
+        self.pending = 0
+        self.oldest_s = 0.0
+        self.place_in_line = 0
+
+    def look(self, tau: int) -> bool:
+        """Counts what waits, for ranks to read; whether that is enough to run."""
+        if self.ordered:
+            return self._look_in_order(tau)
+        rows, oldest, place, waived, waits = 0, float("inf"), 0, tau == 0, False
+        for reader in self.readers:
+            start, queue = reader.claimed, reader.queue
+            if start < (queue.tail if reader.limit is None else reader.end):
+                rows += reader.waiting_rows()
+                head = queue.batch(start)
+                if head.arrived_s < oldest or not waits:
+                    oldest, place = head.arrived_s, queue.place(start)
+                waits = True
+                waived = waived or queue.ended or reader.limit is not None
+        self.pending, self.oldest_s, self.place_in_line = rows or 1, oldest, place
+        return waits and (waived or rows > tau)
+
+    def _look_in_order(self, tau: int) -> bool:
+        reader = next_in_order(self.readers)
+        if reader is None:
+            return False
+        head = reader.queue.batch(reader.claimed)
+        rows = sum(r.waiting_rows() for r in self.readers)
+        self.pending, self.oldest_s = rows or 1, head.arrived_s
+        self.place_in_line = reader.queue.place(reader.claimed)
+        waived = tau == 0 or any(r.queue.ended or r.limit is not None for r in self.readers)
+        return waived or rows > tau
+
+    def take(self, quantum: Quantum) -> tuple[Take, ...]:
+        """Claims a train of batches of at most the quantum, the oldest first."""
+        most_rows = quantum.rows
+        allowance = quantum.allowance_s(self.cost)
+        if allowance is None:
+            self.spare_s = None
+        else:
+            self.spare_s = max(0.0, allowance - self.debt_s)
+            timed = max(1, int((self.spare_s - self.cost.fixed_s) / self.cost.row_s))
+            most_rows = timed if most_rows is None else min(timed, most_rows)
+        readers = self.readers
+        if len(readers) == 1 and not self.ordered:
+            reader = readers[0]
+            return (Take(reader.edges, reader.claim(most_rows)),)
+        if most_rows is None and not self.ordered:
+            return tuple(Take(r.edges, r.claim(None)) for r in readers if r.claimed < r.end)
+        return self._take_one_by_one(most_rows)
+
+    def _take_one_by_one(self, most_rows: int | None) -> tuple[Take, ...]:
+        taken: list[Take] = []
+        rows = 0
+        while most_rows is None or rows < most_rows:
+            reader = next_in_order(self.readers) if self.ordered else self._oldest()
+            if reader is None:
+                break
+            size = reader.queue.batch(reader.claimed).rows
+            if taken and most_rows is not None and rows + size > most_rows:
+                break
+            batch = reader.claim_one()
+            rows += size
+            if taken and taken[-1].edges == reader.edges:
+                taken[-1] = Take(reader.edges, (*taken[-1].batches, batch))
+            else:
+                taken.append(Take(reader.edges, (batch,)))
+        return tuple(taken)
+
+    def _oldest(self) -> Reader | None:
+        waiting = [reader for reader in self.readers if reader.claimed < reader.end]
+        return min(waiting, key=lambda r: r.queue.place(r.claimed), default=None)
+
+    def next_turn(self) -> int:
+        """The number of its next turn when units take turns in order of seat."""
+        turn, size = self.partition.turn, self.partition.size
+        return turn + 1 + (self.seat - turn - 1) % size
+
+    def true_rows(self) -> Iterator[TrueRow]:
+        """Its waiting rows in order, as they really are."""
+        assert self.oracle is not None, "control refuses policies that need an oracle when there is none"
+        return self.oracle(self)

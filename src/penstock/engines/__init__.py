@@ -1,0 +1,1 @@
+"""What executes steps: `sim` in virtual time; `spark` will join it."""

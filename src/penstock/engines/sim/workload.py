@@ -1,0 +1,46 @@
+"""A workload: when rows arrive and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.engines.sim.arrivals import Arrivals
+from penstock.engines.sim.draws import Constant, Distribution
+from penstock.model.estimates import Estimate, Estimates
+from penstock.model.graph import Graph
+from penstock.plan.sharing import initial_estimates
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """The streams' logs, and per operator what is true of it.
+
+    `truth` holds true selectivities and sizes (by default what the plans say), `costs` where the cost of each
+    row comes from (by default always the truth's `cost_s`). `fixed_s` is what a step costs before its first
+    row. Results are delivered row by row as they come out of a step, or all when the step is done.
+    """
+
+    arrivals: Mapping[str, Arrivals]
+    truth: Mapping[str, Estimate] = field(default_factory=dict)
+    costs: Mapping[str, Distribution] = field(default_factory=dict)
+    fixed_s: float = 0.0
+    seed: int = 0
+    deliver_at_end: bool = False
+
+    def truth_of(self, graph: Graph, name: str) -> Estimate:
+        """What is true of an operator."""
+        return self.truth.get(name) or graph.nodes[name].estimate or Estimate()
+
+    def cost_of(self, graph: Graph, name: str) -> Distribution:
+        """Where the cost of the operator's rows comes from."""
+        return self.costs.get(name) or Constant(self.truth_of(graph, name).cost_s)
+
+    def estimates(self, graph: Graph) -> Estimates:
+        """What a perfectly informed monitor would say."""
+        rates = {
+            stream: arrivals.rows / max(float(arrivals.at_s[-1]), 1e-9)
+            for stream, arrivals in self.arrivals.items()
+            if arrivals.rows
+        }
+        return Estimates({**initial_estimates(graph), **self.truth}, rates, self.fixed_s)

@@ -1,0 +1,29 @@
+"""A policy: a cut, a rank, a quantum and a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.policies.cuts.base import Cutter
+from penstock.policies.quantum import EVERYTHING, Quantum
+from penstock.policies.ranks.base import Rank
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the graph is cut, how ready units are ordered, how much a step takes.
+
+    A unit is eligible once more than `tau` rows wait for it, or any if no more can come. `text` is what
+    `parsing.parse` makes the same policy from.
+    """
+
+    text: str
+    cut: Cutter
+    rank: Rank
+    quantum: Quantum = EVERYTHING
+    tau: int = 0
+
+    @property
+    def needs_oracle(self) -> bool:
+        """Whether it reads what only a simulator can know."""
+        return "rows" in self.rank.reads

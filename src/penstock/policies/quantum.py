@@ -1,0 +1,33 @@
+"""Quanta: how much one step may take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.policies.costs import UnitCost
+
+
+@dataclass(frozen=True, slots=True)
+class Quantum:
+    """At most so many rows, or so many seconds for each operator of the unit; None for all that waits.
+
+    Batches are never split, so a step takes at least one. What it overruns its seconds by is deducted from
+    the unit's next turn.
+    """
+
+    rows: int | None = None
+    seconds: float | None = None
+
+    def scaled(self, weight: float) -> Quantum:
+        """The quantum of a unit that counts `weight` times."""
+        return Quantum(
+            None if self.rows is None else max(1, round(self.rows * weight)),
+            None if self.seconds is None else self.seconds * weight,
+        )
+
+    def allowance_s(self, cost: UnitCost) -> float | None:
+        """Seconds for a whole unit: every operator of it runs for the quantum."""
+        return None if self.seconds is None else self.seconds * cost.operators
+
+
+EVERYTHING = Quantum()
