@@ -112,25 +112,23 @@ class Board:
         unit = UnitState(self._serial, place, ordered=ordered, oracle=self.oracle)
         ports = dict.fromkeys(edge.port for edge in place.entries)
         unit.readers = tuple(
-            self._new_reader(unit, port, tuple(e for e in place.entries if e.port == port), before, begins)
-            for port in ports
+            self._new_reader(
+                Reader(number, self.queues[port], tuple(e for e in place.entries if e.port == port), unit),
+                before,
+                begins,
+            )
+            for number, port in enumerate(ports)
         )
+        unit.sole = unit.readers[0] if len(unit.readers) == 1 and not ordered else None
         return unit
 
-    def _new_reader(
-        self,
-        unit: UnitState,
-        port: Port,
-        edges: tuple[Edge, ...],
-        before: dict[Edge, Reader],
-        begins: dict[Port, int],
-    ) -> Reader:
-        reader = Reader(self.queues[port], edges, unit)
-        old = next((before[edge] for edge in edges if edge in before), None)
+    def _new_reader(self, reader: Reader, before: dict[Edge, Reader], begins: dict[Port, int]) -> Reader:
+        """A reader goes on where one of its edges was read before; a new one begins with the next batch."""
+        old = next((before[edge] for edge in reader.edges if edge in before), None)
         if old is not None and old.queue is reader.queue:
             reader.start_at(old.cursor)
-        elif port in begins:
-            reader.start_at(begins[port])
+        elif reader.queue.port in begins:
+            reader.start_at(begins[reader.queue.port])
         return reader
 
     def _seat(self, unit: UnitState, partition: Partition) -> None:

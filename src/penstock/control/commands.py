@@ -12,8 +12,9 @@ from penstock.model.graph import Edge
 
 
 class Take(msgspec.Struct, frozen=True):
-    """Consecutive batches of one queue, and the inputs of the unit's operators they go to."""
+    """Consecutive batches of one queue, by which of the unit's readers, and the inputs they go to."""
 
+    reader: int
     edges: tuple[Edge, ...]
     batches: tuple[Batch, ...]
 

@@ -184,8 +184,7 @@ class Control:
         for reader in unit.readers:
             if reader.claimed != reader.cursor:
                 reader.done()
-        partition = unit.partition
-        self._threads.charge(partition, event.cost_s)
+        self._threads.charge(unit.partition, event.cost_s)
         if unit.spare_s is not None:
             unit.debt_s = max(0.0, event.cost_s - unit.spare_s)
         queues = self._board.queues
@@ -203,6 +202,7 @@ class Control:
         unit, _ = self._release(event.step)
         for reader in unit.readers:
             reader.undo()
+        unit.partition.note(unit)
         unit.failures += 1
         if unit.failures < FAILURES:
             return
@@ -225,44 +225,48 @@ class Control:
         unit.step = 0
         unit.partition.running -= 1
         unit.state = State.SUSPENDED
-        unit.partition.note(unit)
-        for other in self._parked.pop(unit.index, ()):
-            other.partition.note(other)
+        if unit.sole is None or unit.sole.claimed < unit.sole.queue.tail or self._switch is not None:
+            unit.partition.note(unit)
+        if self._parked:
+            for other in self._parked.pop(unit.index, ()):
+                other.partition.note(other)
         return unit, takes
 
     # --- decisions ---
 
     def _schedule(self) -> None:
         partitions = self._board.partitions
-        if len(partitions) == 1:
-            self._fill(partitions[0])
+        if not partitions:
             return
-        if partitions:
-            stirred = partitions[0].stirred
-            for partition in stirred:
-                self._threads.join(partition)
+        stirred = partitions[0].stirred
+        if len(partitions) == 1:
+            partition = partitions[0]
+            while self._idle and partition.running < partition.threads:
+                unit = self._choose(partition)
+                if unit is None:
+                    break
+                self._start(unit, self._idle.pop())
             stirred.clear()
+            return
+        for partition in stirred:
+            self._threads.join(partition)
+        stirred.clear()
         while self._idle:
             chosen = self._threads.next()
             if chosen is None:
                 return
-            self._fill(chosen, most=1)
+            self._run_one(chosen)
 
-    def _fill(self, partition: Partition, most: int | None = None) -> None:
-        """Starts steps of a partition as long as it has threads, work and a worker."""
-        while self._idle and partition.running < partition.threads and (most is None or most > 0):
-            if partition.worker is not None and partition.worker not in self._idle:
-                return
-            unit = self._choose(partition)
-            if unit is None:
-                return
-            if partition.worker is None:
-                worker = self._idle.pop()
-            else:
-                worker = partition.worker
-                self._idle.remove(worker)
-            self._start(unit, worker)
-            most = None if most is None else most - 1
+    def _run_one(self, partition: Partition) -> None:
+        """Starts a step of the partition the thread scheduler chose, if its thread and worker are free."""
+        if partition.running >= partition.threads or partition.worker not in (None, *self._idle):
+            return  # it joins the line again when its step is done
+        unit = self._choose(partition)
+        if unit is None:
+            return
+        worker = self._idle[-1] if partition.worker is None else partition.worker
+        self._idle.remove(worker)
+        self._start(unit, worker)
 
     def _choose(self, partition: Partition) -> UnitState | None:
         """The most urgent unit of a partition that may run now."""
@@ -270,8 +274,8 @@ class Control:
             self._read_inbox(partition)
         while True:
             unit: UnitState | None = partition.ready.pop()
-            if unit is None:
-                return None
+            if unit is None or not unit.conflicts:
+                return unit
             blocker = next((other for other in unit.conflicts if other.step), None)
             if blocker is None:
                 return unit

@@ -18,6 +18,7 @@ class Queue:
 
     __slots__ = (
         "_base", "_batches", "_places", "bytes", "ended", "freed", "offset", "port", "readers", "register_s", "rows_in",
+        "tail",
     )  # fmt: skip
 
     def __init__(self, port: Port) -> None:
@@ -32,16 +33,13 @@ class Queue:
         self._batches: list[Batch] = []
         self._places: list[int] = []
         self._base = 0
-
-    @property
-    def tail(self) -> int:
-        """The number the next batch will get."""
-        return self._base + len(self._batches)
+        self.tail = 0  # the number the next batch will get
 
     def push(self, batch: Batch, place: int) -> None:
         """Appends a batch; `place` counts all batches put into any queue."""
         self._batches.append(batch)
         self._places.append(place)
+        self.tail += 1
         self.rows_in += batch.rows
         self.bytes += batch.bytes
         self.offset = batch.hi
@@ -63,7 +61,7 @@ class Queue:
     def free(self) -> None:
         """Drops what every reader has read; called when a reader that stood at `freed` has moved on."""
         readers = self.readers
-        low = readers[0].cursor if len(readers) == 1 else min((r.cursor for r in readers), default=self.tail)
+        low = min([reader.cursor for reader in readers], default=self.tail)
         batches, base = self._batches, self._base
         for number in range(self.freed - base, low - base):
             self.bytes -= batches[number].bytes
@@ -80,9 +78,10 @@ class Reader:
     While a switch is under way `limit` may keep it from reading on.
     """
 
-    __slots__ = ("claimed", "cursor", "edges", "limit", "queue", "rows_read", "unit")
+    __slots__ = ("claimed", "cursor", "edges", "limit", "number", "queue", "rows_read", "unit")
 
-    def __init__(self, queue: Queue, edges: tuple[Edge, ...], unit: UnitState) -> None:
+    def __init__(self, number: int, queue: Queue, edges: tuple[Edge, ...], unit: UnitState) -> None:
+        self.number = number  # among the unit's readers
         self.queue = queue
         self.edges = edges
         self.unit = unit

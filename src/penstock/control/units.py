@@ -42,6 +42,7 @@ class UnitState:
         "place_in_line",
         "readers",
         "seat",
+        "sole",
         "spare_s",
         "state",
         "step",
@@ -55,6 +56,7 @@ class UnitState:
         self.ordered = ordered
         self.oracle = oracle
         self.readers: tuple[Reader, ...] = ()
+        self.sole: Reader | None = None  # its reader, if it has one and takes rows as they come
         self.conflicts: tuple[UnitState, ...] = ()
         self.partition: Partition
         self.cost: UnitCost
@@ -75,8 +77,19 @@ class UnitState:
 
     def look(self, tau: int) -> bool:
         """Counts what waits, for ranks to read; whether that is enough to run."""
-        if self.ordered:
-            return self._look_in_order(tau)
+        reader = self.sole
+        if reader is not None and reader.limit is None:
+            queue, start = reader.queue, reader.claimed
+            if start == queue.tail:
+                return False
+            rows = queue.rows_in - reader.rows_read
+            self.pending = rows or 1
+            self.oldest_s = queue.batch(start).arrived_s
+            self.place_in_line = queue.place(start)
+            return rows > tau or tau == 0 or queue.ended
+        return self._look_in_order(tau) if self.ordered else self._look_at_all(tau)
+
+    def _look_at_all(self, tau: int) -> bool:
         rows, oldest, place, waived, waits = 0, float("inf"), 0, tau == 0, False
         for reader in self.readers:
             start, queue = reader.claimed, reader.queue
@@ -104,19 +117,17 @@ class UnitState:
     def take(self, quantum: Quantum) -> tuple[Take, ...]:
         """Claims a train of batches of at most the quantum, the oldest first."""
         most_rows = quantum.rows
-        allowance = quantum.allowance_s(self.cost)
-        if allowance is None:
+        if quantum.seconds is None:
             self.spare_s = None
-        else:
-            self.spare_s = max(0.0, allowance - self.debt_s)
+        else:  # every operator of the unit runs for the quantum
+            self.spare_s = max(0.0, quantum.seconds * self.cost.operators - self.debt_s)
             timed = max(1, int((self.spare_s - self.cost.fixed_s) / self.cost.row_s))
             most_rows = timed if most_rows is None else min(timed, most_rows)
-        readers = self.readers
-        if len(readers) == 1 and not self.ordered:
-            reader = readers[0]
-            return (Take(reader.edges, reader.claim(most_rows)),)
+        reader = self.sole
+        if reader is not None:
+            return (Take(0, reader.edges, reader.claim(most_rows)),)
         if most_rows is None and not self.ordered:
-            return tuple(Take(r.edges, r.claim(None)) for r in readers if r.claimed < r.end)
+            return tuple(Take(r.number, r.edges, r.claim(None)) for r in self.readers if r.claimed < r.end)
         return self._take_one_by_one(most_rows)
 
     def _take_one_by_one(self, most_rows: int | None) -> tuple[Take, ...]:
@@ -131,10 +142,10 @@ class UnitState:
                 break
             batch = reader.claim_one()
             rows += size
-            if taken and taken[-1].edges == reader.edges:
-                taken[-1] = Take(reader.edges, (*taken[-1].batches, batch))
+            if taken and taken[-1].reader == reader.number:
+                taken[-1] = Take(reader.number, reader.edges, (*taken[-1].batches, batch))
             else:
-                taken.append(Take(reader.edges, (batch,)))
+                taken.append(Take(reader.number, reader.edges, (batch,)))
         return tuple(taken)
 
     def _oldest(self) -> Reader | None:

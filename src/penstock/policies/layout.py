@@ -132,18 +132,27 @@ def check_cut(graph: Graph, cut: Cut) -> None:
 
 def check_connected(graph: Graph, unit: Unit) -> None:
     """Raises CutError unless rows flow between the unit's operators, or they read the same fork."""
-    joined: dict[str | Port, list[str | Port]] = {}
-
-    def join(one: str | Port, other: str | Port) -> None:
-        joined.setdefault(one, []).append(other)
-        joined.setdefault(other, []).append(one)
-
+    joined: dict[str | Port, list[str | Port]] = {name: [] for name in unit.operators}
     for name in unit.operators:
-        for edge in graph.in_edges(name):
-            # Branches of one fork are together even if the fork itself is in another unit or is a stream.
-            join(name, Port(edge.port.node))
-            if edge.port.node in unit.members and _flows_directly(graph, unit, edge):
-                join(name, edge.port.node)
+        for edge in graph.edges[name]:
+            if _flows_directly(graph, unit, edge):
+                joined[name].append(edge.reader)
+                joined[edge.reader].append(name)
+    if _apart(unit, joined) is None:
+        return
+    # Branches of one fork are together even if the fork itself is in another unit or is a stream. Looked at
+    # last, since a merge may have as many inputs as there are units that run it.
+    for name in unit.operators:
+        for port in graph.nodes[name].inputs:
+            fork = Port(port.node)
+            joined[name].append(fork)
+            joined.setdefault(fork, []).append(name)
+    apart = _apart(unit, joined)
+    if apart is not None:
+        raise CutError(f"unit '{unit.name}' is not connected: '{apart}' stands apart")
+
+
+def _apart(unit: Unit, joined: Mapping[str | Port, list[str | Port]]) -> str | None:
     start: str | Port = unit.operators[0]
     reached, frontier = {start}, [start]
     while frontier:
@@ -151,9 +160,7 @@ def check_connected(graph: Graph, unit: Unit) -> None:
             if other not in reached:
                 reached.add(other)
                 frontier.append(other)
-    apart = next((name for name in unit.operators if name not in reached), None)
-    if apart is not None:
-        raise CutError(f"unit '{unit.name}' is not connected: '{apart}' stands apart")
+    return next((name for name in unit.operators if name not in reached), None)
 
 
 def _above_merge(graph: Graph, name: str) -> bool:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.policies.costs import UnitCost
-
 
 @dataclass(frozen=True, slots=True)
 class Quantum:
@@ -24,10 +22,6 @@ class Quantum:
             None if self.rows is None else max(1, round(self.rows * weight)),
             None if self.seconds is None else self.seconds * weight,
         )
-
-    def allowance_s(self, cost: UnitCost) -> float | None:
-        """Seconds for a whole unit: every operator of it runs for the quantum."""
-        return None if self.seconds is None else self.seconds * cost.operators
 
 
 EVERYTHING = Quantum()

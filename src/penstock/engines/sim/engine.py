@@ -12,7 +12,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from penstock.control.commands import AskTimestamp, Command, Recut, RunStep, WakeAt
+from penstock.control.commands import AskTimestamp, Command, Commit, Recut, RunStep, WakeAt
 from penstock.control.events import (
     BatchArrived,
     Event,
@@ -31,7 +31,7 @@ from penstock.engines.sim.tables import Tables, UnitTable
 from penstock.engines.sim.workload import Workload
 from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
-from penstock.model.graph import Edge, Graph, Port
+from penstock.model.graph import Graph, Port
 from penstock.model.query import Query
 from penstock.plan.sharing import merge
 from penstock.policies.ranks.base import TrueRow
@@ -64,7 +64,7 @@ class Simulation:
         self._recorder = recorder
         self._on_demand = timestamps_on_demand
         self._tables = Tables(workload)
-        self._units: dict[int, dict[Edge, list[UnitTable]]] = {}
+        self._units: dict[int, list[list[list[UnitTable]]]] = {}  # by reader, edge and lane
         self._past: list[UnitTable] = []
         self._timers: list[tuple[float, int, Event]] = []
         self._serial = 0
@@ -103,17 +103,24 @@ class Simulation:
             kind = type(command)
             if kind is RunStep:
                 self._run_step(command)  # type: ignore[arg-type]
-            elif kind is WakeAt:
-                self._at(Ticked(command.at_s))  # type: ignore[union-attr]
-            elif kind is Recut:
-                self._recut()
-            elif kind is AskTimestamp and self._on_demand:
-                # Virtual streams are stamped on arrival, so what is yet to come is not older than now.
-                self._at(TimestampAdvanced(self._now, command.stream, self._now))  # type: ignore[union-attr]
+            elif kind is not Commit:
+                self._obey(command)
         if self._blocked and type(event) is StepFinished:
             self._unblock()
         if self.results.watch_memory:
             self.results.note_memory(self._now, self.control.queued_bytes())
+
+    def _obey(self, command: Command) -> None:
+        match command:
+            case WakeAt(at_s):
+                self._at(Ticked(at_s))
+            case Recut():
+                self._recut()
+            case AskTimestamp(stream) if self._on_demand:
+                # Virtual streams are stamped on arrival, so what is yet to come is not older than now.
+                self._at(TimestampAdvanced(self._now, stream, self._now))
+            case _:
+                pass
 
     def _at(self, event: Event) -> None:
         self._serial += 1
@@ -175,32 +182,33 @@ class Simulation:
         self._tables.use(self.control.graph)
         units = self.control.units
         for index in [index for index in self._units if index not in units]:
-            self._past.extend(table for tables in self._units.pop(index).values() for table in tables)
+            self._past.extend(_flat(self._units.pop(index)))
         for index, unit in units.items():
             if index not in self._units:
-                self._units[index] = self._tables.unit_tables(unit.place)
+                self._units[index] = [
+                    [self._tables.unit_tables(unit.place, edge) for edge in reader.edges]
+                    for reader in unit.readers
+                ]
 
     def _run_step(self, command: RunStep) -> None:
         entries = self._units[command.unit]
         start = self._now
         clock = start + self.workload.fixed_s
-        deliveries: list[tuple[UnitTable, int, int, float]] = []
         outputs: list[Output] = []
         for take in command.takes:
             for lane, lo, hi in _runs(take.batches):
-                for edge in take.edges:
-                    table = entries[edge][lane]
+                for lanes in entries[take.reader]:
+                    table = lanes[lane]
                     base = clock - table.cost[lo]
                     clock = base + table.cost[hi]
-                    deliveries.append((table, lo, hi, base))
+                    table.steps.append((lo, hi, base, command.step))
                     for exit_ in table.exits:
                         first, last = exit_.count[lo], exit_.count[hi]
                         if first < last:
                             outputs.append(
                                 Output(exit_.port, self._batch(exit_.port, exit_.lane, first, last))
                             )
-        for table, lo, hi, base in deliveries:
-            table.steps.append((lo, hi, base, clock))
+        self.results.step_ends.append(clock)
         self._at(StepFinished(clock, command.step, clock - start, tuple(outputs)))
 
     def _batch(self, port: Port, lane: int, lo: int, hi: int) -> Batch:
@@ -225,7 +233,7 @@ class Simulation:
         for reader in unit.readers:
             for batch in reader.queue.slice(reader.claimed, reader.queue.tail):
                 lane, lo, hi = batch.ref
-                tables = [entries[edge][lane] for edge in reader.edges]
+                tables = [lanes[lane] for lanes in entries[reader.number]]
                 seconds = sum(table.cost[hi] - table.cost[lo] for table in tables)
                 moved = sum(e.count[hi] - e.count[lo] for table in tables for e in table.exits)
                 done = sum(e.count[hi] - e.count[lo] for table in tables for e in table.sinks)
@@ -234,23 +242,27 @@ class Simulation:
     def _all_tables(self) -> Iterator[UnitTable]:
         yield from self._past
         for tables in self._units.values():
-            for lanes in tables.values():
-                yield from lanes
+            yield from _flat(tables)
 
 
-def _runs(batches: tuple[Batch, ...]) -> Iterator[tuple[int, int, int]]:
+def _flat(tables: list[list[list[UnitTable]]]) -> Iterator[UnitTable]:
+    return (table for edges in tables for lanes in edges for table in lanes)
+
+
+def _runs(batches: tuple[Batch, ...]) -> list[tuple[int, int, int]]:
     """Consecutive batches of one lane as one range of its rows."""
+    if len(batches) == 1:
+        return [batches[0].ref]
+    runs = []
     lane, lo, hi = batches[0].ref
-    if batches[-1].ref[2] - lo == sum([batch.rows for batch in batches]) and batches[-1].ref[0] == lane:
-        yield lane, lo, batches[-1].ref[2]
-        return
-    for batch in batches[1:]:
-        if batch.ref[0] == lane and batch.ref[1] == hi:
+    for batch in batches:
+        if batch.ref[0] == lane and batch.ref[1] <= hi:
             hi = batch.ref[2]
         else:
-            yield lane, lo, hi
+            runs.append((lane, lo, hi))
             lane, lo, hi = batch.ref
-    yield lane, lo, hi
+    runs.append((lane, lo, hi))
+    return runs
 
 
 def _arriving_at(batch: Batch, at_s: float) -> Batch:

@@ -32,7 +32,7 @@ class Results:
     def __init__(self, workload: Workload, *, watch_memory: bool) -> None:
         self.watch_memory = watch_memory
         self.end_s = 0.0
-        self.steps = 0
+        self.step_ends: list[float] = []
         self.delivered: dict[str, Delivered] = {}
         self.rows_left = 0
         self._workload = workload
@@ -51,7 +51,6 @@ class Results:
             edge.reader: [] for edges in control.graph.sinks.values() for edge in edges
         }
         for table in tables:
-            self.steps += len(table.steps)
             if table.steps and table.sinks:
                 done_s = self._done(table)
                 for exit_ in table.sinks:
@@ -73,12 +72,18 @@ class Results:
         sizes = hi - lo
         index = np.repeat(lo - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(sizes.sum())
         if self._workload.deliver_at_end:
-            done[index] = np.repeat(steps[:, 3], sizes)
+            ends = np.array(self.step_ends)[steps[:, 3].astype(np.int64) - 1]
+            done[index] = np.repeat(ends, sizes)
         else:
             done[index] = np.repeat(steps[:, 2], sizes) + np.asarray(table.cost)[index + 1]
         return done
 
     # --- measures ---
+
+    @property
+    def steps(self) -> int:
+        """How many steps were run."""
+        return len(self.step_ends)
 
     def latencies_s(self) -> Floats:
         """Seconds each delivered row took, all sinks together."""

@@ -60,7 +60,7 @@ class Exit:
 
 @dataclass(slots=True)
 class UnitTable:
-    """One entry lane of a unit, and the steps that were run over it: `(lo, hi, base, end)`.
+    """One entry lane of a unit, and the steps that were run over it: `(lo, hi, base, step)`.
 
     Row `k` of a step was done at `base + cost[k + 1]`.
     """
@@ -69,7 +69,7 @@ class UnitTable:
     cost: Numbers
     exits: tuple[Exit, ...]
     sinks: tuple[Exit, ...]
-    steps: list[tuple[int, int, float, float]] = field(default_factory=list)
+    steps: list[tuple[int, int, float, int]] = field(default_factory=list)
 
 
 class Tables:
@@ -110,12 +110,9 @@ class Tables:
         inputs = self._graph.nodes[edge.reader].inputs
         return sum(len(self.lanes(port)) for port in inputs[: edge.slot])
 
-    def unit_tables(self, place: UnitPlace) -> dict[Edge, list[UnitTable]]:
-        """A unit's composed tables, per entry edge and lane there."""
-        return {
-            edge: [self._compose(place, edge, lane) for lane in range(len(self.lanes(edge.port)))]
-            for edge in place.entries
-        }
+    def unit_tables(self, place: UnitPlace, entry: Edge) -> list[UnitTable]:
+        """A unit's composed tables for what comes by one edge, one per lane."""
+        return [self._compose(place, entry, lane) for lane in range(len(self.lanes(entry.port)))]
 
     def _source_lane(self, stream: str) -> Lane:
         arrivals = self._workload.arrivals[stream]

@@ -1,0 +1,58 @@
+# Every target sets up what it needs; all it takes is Python 3.11 or later. `make PYTHON=…` picks another one.
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+
+.PHONY: help install demo test test-fast check format bench docs lock clean
+.DEFAULT_GOAL := help
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+install: $(INSTALLED)  ## put the penstock command into .venv/bin
+
+demo: $(INSTALLED)  ## the policies at work, in virtual time
+	$(BIN)/penstock demo
+
+test: $(INSTALLED)  ## all tests
+	$(BIN)/python -m pytest -n auto
+
+test-fast: $(INSTALLED)  ## all but the slow tests
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+check: $(INSTALLED)  ## style and types
+	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests
+	$(BIN)/mypy
+
+format: $(INSTALLED)  ## mend what check complains of, where a tool can
+	$(BIN)/ruff check --fix src tests
+	$(BIN)/ruff format src tests
+
+bench: $(INSTALLED)  ## what a scheduling decision costs
+	$(BIN)/penstock bench decisions
+
+docs: $(INSTALLED)  ## the generated pages of docs/
+	$(BIN)/penstock policies --markdown > docs/policies.md.new && mv docs/policies.md.new docs/policies.md
+	$(BIN)/python -c 'from penstock.plan.document import json_schema_text as text; print(text(), end="")' \
+		> docs/plan.schema.json.new && mv docs/plan.schema.json.new docs/plan.schema.json
+
+lock: $(BIN)/python  ## requirements.lock, anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet 'pip-tools>=7.5,<8'
+	CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --upgrade --extra dev \
+		--build-deps-for editable --generate-hashes --allow-unsafe --strip-extras \
+		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+		--output-file requirements.lock pyproject.toml
+
+clean:  ## remove all that can be made again
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist out
+	find src tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(INSTALLED): pyproject.toml requirements.lock | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(BIN)/python:
+	@PYTHON="$(PYTHON)" scripts/create-venv $(VENV)

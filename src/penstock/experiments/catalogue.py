@@ -1,0 +1,37 @@
+"""All experiments by id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from penstock.errors import ExperimentError, closest
+from penstock.experiments import aqsios, mavstream, pipes, stream_mill
+from penstock.experiments.report import Report, Settings
+
+Experiment: TypeAlias = Callable[[Settings], Report]
+
+EXPERIMENTS: Mapping[str, Experiment] = {
+    "mavstream-latency": mavstream.latency,
+    "mavstream-memory": mavstream.memory,
+    "mavstream-throughput": mavstream.throughput,
+    "mavstream-burst": mavstream.burst,
+    "hmts-decoupling": pipes.decoupling,
+    "hmts-vs-gts": pipes.hybrid_against_graph,
+    "hmts-vo": pipes.virtual_operators,
+    "mss-latency": stream_mill.latency,
+    "mss-memory": stream_mill.memory,
+    "fas-utilization": aqsios.utilization,
+    "fas-tradeoff": aqsios.tradeoff,
+    "fas-skew": aqsios.skew,
+    "fas-bursts": aqsios.bursts,
+    "fas-trace": aqsios.trace,
+}
+
+
+def find(id_: str) -> Experiment:
+    """The experiment of that id."""
+    if id_ not in EXPERIMENTS:
+        known = ", ".join(EXPERIMENTS)
+        raise ExperimentError(f"no experiment '{id_}'.{closest(id_, EXPERIMENTS)} There are: {known}, all")
+    return EXPERIMENTS[id_]

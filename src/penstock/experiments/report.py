@@ -1,0 +1,75 @@
+"""What an experiment reports: rows, published claims beside what was measured, and a figure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from matplotlib.figure import Figure
+
+#: One line of the result: the experiment's own columns; a column `x_std` is the spread of `x` over seeds.
+Row: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Something the paper says, what it published, what was measured here, and whether it holds."""
+
+    claim: str
+    published: str
+    measured: str
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One experiment's outcome. `notes` say what was read into the paper or fitted to a figure."""
+
+    id: str
+    paper: str
+    seed: int
+    rows: Sequence[Row]
+    claims: Sequence[Claim]
+    draw: Callable[[Figure], None]
+    notes: Sequence[str] = ()
+    engine: str = "sim"
+
+    def as_json(self) -> dict[str, Any]:
+        """What `--json` prints."""
+        return {
+            "id": self.id,
+            "paper": self.paper,
+            "engine": self.engine,
+            "seed": self.seed,
+            "rows": list(self.rows),
+            "claims": [
+                {"claim": c.claim, "published": c.published, "measured": c.measured, "holds": c.holds}
+                for c in self.claims
+            ],
+            "notes": list(self.notes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an experiment is run: at full size or quickly, from which seed on, and how it shows progress."""
+
+    quick: bool = False
+    seed: int = 1
+    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
+
+    def seeds(self, full: int, quick: int = 1) -> list[int]:
+        """Consecutive seeds, fewer when it must be quick."""
+        return list(range(self.seed, self.seed + (quick if self.quick else full)))
+
+
+def spread(samples: Sequence[Mapping[str, float]], names: Sequence[str]) -> Row:
+    """Means over seeds, and under `<name>_std` the standard deviation between them."""
+    row: Row = {}
+    for name in names:
+        values = np.array([sample[name] for sample in samples])
+        row[name] = float(values.mean())
+        row[f"{name}_std"] = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return row
