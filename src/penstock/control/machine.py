@@ -31,7 +31,7 @@ from penstock.control.commands import (
 )
 from penstock.control.lifecycle import State
 from penstock.control.merging import blocking_inputs, propagate
-from penstock.control.partitions import Partition, ThreadPlan, divide
+from penstock.control.partitions import Partition, ThreadPlan, check_groups, divide
 from penstock.control.queues import Queue
 from penstock.control.switching import Change, Switch, begin
 from penstock.control.threads import ThreadScheduler
@@ -43,9 +43,9 @@ from penstock.model.graph import Graph
 from penstock.model.query import Query
 from penstock.plan.sharing import initial_estimates, merge, remove
 from penstock.policies.layout import lay_out
+from penstock.policies.parsing import parse
 from penstock.policies.policy import Policy
 from penstock.policies.ranks.base import Rank
-from penstock.policies.parsing import parse
 
 FAILURES = 3  # steps of one unit that may fail in a row before its queries are suspended
 
@@ -68,11 +68,14 @@ class Control:
         self._threads = ThreadScheduler()
         self._idle = list(range(self._board.threads.workers - 1, -1, -1))
         self._running: dict[int, tuple[UnitState, int, tuple[Take, ...]]] = {}
-        self._parked: dict[int, list[UnitState]] = {}
+        self._parked: dict[int, list[UnitState]] = {}  # units that wait for one they share state with
+        self._kept_out: dict[int, list[Partition]] = {}  # partitions that wait for their own worker
         self._changes: deque[Callable[[], Change]] = deque()
         self._switch: Switch | None = None
+        self._planned = Graph()  # what the graph will be when all changes are made
         self._scheduled: list[Query] = []
         self._waiting: dict[int, UnitState] = {}  # ordered units with rows that wait for time stamps
+        self._asked: dict[str, float] = {}
         self._wakes: dict[int, UnitState] = {}
         self._asleep_until_s = float("inf")
         self._steps = 0
@@ -212,7 +215,7 @@ class Control:
         ):
             self._board.suspended.add(query)
             self._out.append(QueryFailed(query, event.reason))
-        self._board.refresh_holds()
+        self._holds_changed()
 
     def _release(self, step: int) -> tuple[UnitState, tuple[Take, ...]]:
         """Frees the step's worker, and looks again at its unit and at those that waited for it."""
@@ -224,6 +227,9 @@ class Control:
             self._idle.append(worker)
         unit.step = 0
         unit.partition.running -= 1
+        unit.partition.stirred.append(unit.partition)
+        if self._kept_out:
+            unit.partition.stirred.extend(self._kept_out.pop(worker, ()))
         unit.state = State.SUSPENDED
         if unit.sole is None or unit.sole.claimed < unit.sole.queue.tail or self._switch is not None:
             unit.partition.note(unit)
@@ -259,8 +265,12 @@ class Control:
 
     def _run_one(self, partition: Partition) -> None:
         """Starts a step of the partition the thread scheduler chose, if its thread and worker are free."""
-        if partition.running >= partition.threads or partition.worker not in (None, *self._idle):
+        if partition.running >= partition.threads:
             return  # it joins the line again when its step is done
+        if partition.worker not in (None, *self._idle):  # a step from before the last change is on it
+            assert partition.worker is not None
+            self._kept_out.setdefault(partition.worker, []).append(partition)
+            return
         unit = self._choose(partition)
         if unit is None:
             return
@@ -318,13 +328,12 @@ class Control:
 
     def _ask(self, unit: UnitState) -> None:
         """Asks the idle streams that make an ordered unit's rows wait how far their time has come."""
-        asked = False
         for reader in blocking_inputs(unit.readers):
-            asked = True
-            for stream in self._idle_streams(reader.queue):
-                self._out.append(AskTimestamp(stream))
-        if asked:
             self._waiting[unit.index] = unit
+            for stream in self._idle_streams(reader.queue):
+                if self._asked.get(stream) != self.now_s:  # once is enough until time has passed
+                    self._asked[stream] = self.now_s
+                    self._out.append(AskTimestamp(stream))
 
     def _idle_streams(self, queue: Queue) -> dict[str, None]:
         feeding = self._board.feeding.get(queue.port)
@@ -371,7 +380,9 @@ class Control:
     # --- what happens to queries and policies ---
 
     def _queries_submitted(self, event: ev.QueriesSubmitted) -> None:
-        merge(self._planned_graph(), event.queries)  # refuses what cannot be merged before anything changes
+        merged = merge(self._planned, event.queries)  # refuses what cannot be before anything changes
+        if not self._planned.queries:
+            check_groups(merged, self._board.threads)
         later = [q for q in event.queries if q.start_s is not None and q.start_s > self.now_s]
         for query in later:
             self._scheduled.append(query)
@@ -383,41 +394,42 @@ class Control:
 
     def _submit(self, queries: tuple[Query, ...]) -> None:
         if queries:
+            graph = self._planned = merge(self._planned, queries)
             names = tuple(query.name for query in queries)
-            self._changes.append(
-                lambda: self._change(graph=merge(self._board.graph, queries), starting=names)
-            )
-
-    def _planned_graph(self) -> Graph:
-        """The graph as it will be once the switch under way is done."""
-        return self._board.graph if self._switch is None else self._switch.change.graph
+            self._changes.append(lambda: self._change(graph=graph, starting=names))
 
     def _query_stopped(self, event: ev.QueryStopped) -> None:
         if any(query.name == event.query for query in self._scheduled):
             self._scheduled = [query for query in self._scheduled if query.name != event.query]
             self._out.append(QueryEnded(event.query, {}))
             return
-        self._check_query(event.query)
-        self._changes.append(
-            lambda: self._change(
-                graph=remove(self._board.graph, event.query), ending=event.query, drain=event.drain
-            )
-        )
+        graph = self._planned = remove(self._planned, event.query)
+        self._changes.append(lambda: self._change(graph=graph, ending=event.query, drain=event.drain))
 
     def _check_query(self, name: str) -> None:
-        known = self._planned_graph().queries
+        known = self._planned.queries
         if name not in known:
             raise QueryError(f"no query '{name}'.{closest(name, known)}")
 
     def _query_suspended(self, event: ev.QuerySuspended) -> None:
         self._check_query(event.query)
         self._board.suspended.add(event.query)
-        self._board.refresh_holds()
+        self._holds_changed()
 
     def _query_resumed(self, event: ev.QueryResumed) -> None:
         self._check_query(event.query)
         self._board.suspended.discard(event.query)
+        self._holds_changed()
+        self._changes.append(self._change)  # its units kept the cut they had
+
+    def _holds_changed(self) -> None:
+        """A held unit cannot be emptied, so a switch under way must be thought over."""
         self._board.refresh_holds()
+        if self._switch is not None:
+            for unit in self._board.units.values():
+                for reader in unit.readers:
+                    reader.limit = None
+            self._begin_switch(self._switch.change)
 
     def _weight_changed(self, event: ev.WeightChanged) -> None:
         self._check_query(event.query)
@@ -433,7 +445,9 @@ class Control:
         self._changes.append(lambda: self._change(policy=policy))
 
     def _threads_changed(self, event: ev.ThreadsChanged) -> None:
-        divide(self._board.graph, self._board.estimates, self._board.policy, event.threads, self._parse)
+        check_groups(self._planned, event.threads)
+        for group in event.threads.groups:
+            self._parse(group.policy or self._board.policy.text)
         self._changes.append(lambda: self._change(threads=event.threads))
 
     def _priority_changed(self, event: ev.PriorityChanged) -> None:
@@ -490,10 +504,13 @@ class Control:
             self._end_switch(self._switch)
 
     def _begin_switch(self, change: Change) -> None:
-        shares = divide(change.graph, change.estimates, change.policy, change.threads, self._parse)
+        board = self._board
+        held = [unit.place.unit for unit in board.units.values() if unit.held]
+        frozen = tuple(unit for unit in held if all(name in change.graph.nodes for name in unit.operators))
+        shares = divide(change.graph, change.estimates, change.policy, change.threads, self._parse, frozen)
         layout = lay_out(change.graph, tuple(dict.fromkeys(unit for share in shares for unit in share.units)))
-        self._switch = Switch(change, shares, layout)
-        begin(self._switch, self._board.graph, self._board.units.values())
+        self._switch = Switch(change, shares, layout, discard=change.ending in board.suspended)
+        begin(self._switch, board.graph, board.units.values())
         for unit in self._switch.affected:
             unit.partition.note(unit)
 
@@ -503,7 +520,7 @@ class Control:
         board.exchange(switch)
         self._switch = None
         self._threads = ThreadScheduler()
-        self._parked, self._waiting = {}, {}
+        self._parked, self._waiting, self._kept_out = {}, {}, {}
         busy = {worker for _, worker, _ in self._running.values()}
         self._idle = [worker for worker in range(board.threads.workers - 1, -1, -1) if worker not in busy]
         for queue in list(board.queues.values()):

@@ -1,9 +1,9 @@
 """Inputs in timestamp order: which batch comes next, and what it waits for (StreamAPAS, algorithm 1).
 
 With no input empty, the batch of least time stamp is next. With an empty input, a batch may still pass if
-nothing older can come on that input: if its time stamp is not beyond the input's register, the least time stamp
-yet possible there. Registers advance with rows, and with time stamps asked of idle streams on demand, so that
-a silent input does not make the others wait for ever.
+nothing older can come on that input: if its time stamp is not beyond the input's register, the least time
+stamp yet possible there. Registers advance with rows, and with time stamps asked of idle streams on demand,
+so that a silent input does not make the others wait for ever.
 """
 
 from __future__ import annotations

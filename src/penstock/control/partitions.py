@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from penstock.control.ready import ReadySet
-from penstock.errors import PolicyError
+from penstock.errors import PolicyError, closest
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
-from penstock.model.unit import Unit
+from penstock.model.unit import Cut, Unit
 from penstock.policies.costs import input_rates
 from penstock.policies.cuts.base import in_graph_order, unit_of
 from penstock.policies.policy import Policy
@@ -102,14 +102,20 @@ class Share:
 
 
 def divide(
-    graph: Graph, estimates: Estimates, policy: Policy, plan: ThreadPlan, parse: Callable[[str], Policy]
+    graph: Graph,
+    estimates: Estimates,
+    policy: Policy,
+    plan: ThreadPlan,
+    parse: Callable[[str], Policy],
+    frozen: tuple[Unit, ...] = (),
 ) -> tuple[Share, ...]:
-    """Cuts the graph and divides the units among partitions."""
-    if plan.workers < 1:
-        raise PolicyError(f"{plan.workers} workers: at least one is needed")
+    """Cuts the graph and divides the units among partitions.
+
+    Frozen units are kept as they are: they belong to suspended queries, and their queues cannot be emptied.
+    """
     if plan.kind == "hybrid":
-        return _groups(graph, estimates, policy, plan, parse)
-    units = in_graph_order(graph, policy.cut.cut(graph, estimates))
+        return _groups(graph, estimates, policy, plan, parse, frozen)
+    units = in_graph_order(graph, _thawed(graph, policy.cut.cut(graph, estimates), frozen))
     match plan.kind:
         case "graph":
             return (Share(policy, units),)
@@ -121,30 +127,62 @@ def divide(
             return _owned(graph, estimates, policy, units, plan.workers)
 
 
-def _groups(
-    graph: Graph, estimates: Estimates, policy: Policy, plan: ThreadPlan, parse: Callable[[str], Policy]
-) -> tuple[Share, ...]:
+def check_groups(graph: Graph, plan: ThreadPlan) -> None:
+    """Raises PolicyError for a plan that no graph, or not this graph, can be divided by."""
+    if plan.workers < 1:
+        raise PolicyError(f"{plan.workers} workers: at least one is needed")
+    if plan.groups and plan.kind != "hybrid":
+        raise PolicyError(
+            f"a thread plan of kind '{plan.kind}' has no groups; leave them out or make it hybrid"
+        )
     taken: dict[str, int] = {}
     for number, group in enumerate(plan.groups):
+        if group.priority <= 0:
+            raise PolicyError(f"group {number} has priority {group.priority}: it must be above 0")
         for name in group.operators:
-            if name not in graph.position or graph.is_source(name):
-                raise PolicyError(f"group {number} names '{name}', which is not an operator of the graph")
+            if name not in graph.operators:
+                hint = closest(name, graph.operators)
+                raise PolicyError(f"group {number} names '{name}', which is not an operator that runs.{hint}")
             if name in taken:
                 raise PolicyError(f"groups {taken[name]} and {number} both name operator '{name}'")
             taken[name] = number
+
+
+def _thawed(graph: Graph, cut: Cut, frozen: tuple[Unit, ...]) -> Iterable[Unit]:
+    """The cut of what is not frozen, and the frozen units."""
+    if not frozen:
+        return cut
+    kept = {name for unit in frozen for name in unit.operators}
+    loose = [[name for name in unit.operators if name not in kept] for unit in cut]
+    pieces = [unit_of(graph, piece) for names in loose for piece in _connected(graph, names)]
+    return dict.fromkeys([*pieces, *frozen])
+
+
+def _groups(
+    graph: Graph,
+    estimates: Estimates,
+    policy: Policy,
+    plan: ThreadPlan,
+    parse: Callable[[str], Policy],
+    frozen: tuple[Unit, ...],
+) -> tuple[Share, ...]:
+    taken = {name for group in plan.groups for name in group.operators}
     rest = tuple(name for name in graph.operators if name not in taken)
     groups = plan.groups + ((Group(rest),) if rest else ())
     shares = []
     for group in groups:
         own = policy if group.policy is None else parse(group.policy)
-        names = set(group.operators)
+        names = set(group.operators)  # some may have gone with their queries
         pieces = [
             piece
             for unit in own.cut.cut(graph, estimates)
             for piece in _connected(graph, [name for name in unit.operators if name in names])
         ]
-        units = in_graph_order(graph, dict.fromkeys(unit_of(graph, piece) for piece in pieces))
-        shares.append(Share(own, units, group.priority))
+        mine = tuple(unit for unit in frozen if unit.operators[0] in names)
+        cut = tuple(dict.fromkeys(unit_of(graph, piece) for piece in pieces))
+        units = in_graph_order(graph, _thawed(graph, cut, mine))
+        if units:
+            shares.append(Share(own, units, group.priority))
     return tuple(shares)
 
 

@@ -17,8 +17,8 @@ class Queue:
     """The batches at one output port, numbered from 0 for ever; those before `freed` are gone."""
 
     __slots__ = (
-        "_base", "_batches", "_places", "bytes", "ended", "freed", "offset", "port", "readers", "register_s", "rows_in",
-        "tail",
+        "_batches", "_places", "base", "bytes", "ended", "freed", "offset", "port", "readers", "register_s",
+        "rows_in", "tail",
     )  # fmt: skip
 
     def __init__(self, port: Port) -> None:
@@ -32,7 +32,7 @@ class Queue:
         self.register_s = float("-inf")
         self._batches: list[Batch] = []
         self._places: list[int] = []
-        self._base = 0
+        self.base = 0  # the first batch that is still remembered, freed or not
         self.tail = 0  # the number the next batch will get
 
     def push(self, batch: Batch, place: int) -> None:
@@ -48,28 +48,28 @@ class Queue:
 
     def batch(self, number: int) -> Batch:
         """The batch of that number."""
-        return self._batches[number - self._base]
+        return self._batches[number - self.base]
 
     def place(self, number: int) -> int:
         """When the batch of that number was queued, counted over all queues."""
-        return self._places[number - self._base]
+        return self._places[number - self.base]
 
     def slice(self, start: int, stop: int) -> list[Batch]:
         """The batches from `start` up to `stop`."""
-        return self._batches[start - self._base : stop - self._base]
+        return self._batches[start - self.base : stop - self.base]
 
     def free(self) -> None:
         """Drops what every reader has read; called when a reader that stood at `freed` has moved on."""
         readers = self.readers
         low = min([reader.cursor for reader in readers], default=self.tail)
-        batches, base = self._batches, self._base
+        batches, base = self._batches, self.base
         for number in range(self.freed - base, low - base):
             self.bytes -= batches[number].bytes
         self.freed = low
         if low - base > _TRIM and 2 * (low - base) > len(batches):
             del batches[: low - base]
             del self._places[: low - base]
-            self._base = low
+            self.base = low
 
 
 class Reader:

@@ -1,8 +1,8 @@
 """The ready set: a priority queue whose operations cost the same whatever its size.
 
-A ladder queue (Tang, Goh and Thng 2005, after Brown's calendar queue): entries far from the front lie unsorted
-in buckets, and are sorted only when the front comes near, so each entry is moved a bounded number of times. The
-order is exact: within the front bucket a small heap decides.
+A ladder queue (Tang, Goh and Thng 2005, after Brown's calendar queue): entries far from the front lie
+unsorted in buckets, and are sorted only when the front comes near, so each entry is moved a bounded number
+of times. The order is exact: within the front bucket a small heap decides.
 
 An entry is never removed or changed in place. A unit points to its one valid entry; others are dropped when
 the front reaches them, and all at once when they come to outnumber the valid ones.
@@ -76,7 +76,7 @@ class ReadySet:
         self.live = 0
 
     def put(self, unit: Any, priority: float, tie: float, order: int) -> None:
-        """Adds the unit, or moves it if it is in the set: greatest priority first, then least tie and order."""
+        """Adds the unit, or moves it if it is in: greatest priority first, then least tie and order."""
         self._serial += 1
         key = -priority
         entry = (key, tie, order, self._serial, unit)

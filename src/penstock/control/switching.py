@@ -1,9 +1,9 @@
 """Changing the cut, the threads or the graph while queries run.
 
-Only the affected part stops. Its readers get a limit: those of queues that the new cut does away with read on
-until the queue is empty; readers that are to share a cursor read on to the same batch; others take nothing more.
-Once every affected unit is idle and has come that far, the units are exchanged and the rest never noticed. What
-waits in queues that stay, stays.
+Only the affected part stops. Its readers get a limit: those of queues that the new cut does away with read
+on until the queue is empty; readers that are to share a cursor read on to the same batch; others take
+nothing more. Once every affected unit is idle and has come that far, the units are exchanged and the rest
+never noticed. What waits in queues that stay, stays.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from penstock.control.merging import next_in_order
 from penstock.control.partitions import Share, ThreadPlan
 from penstock.control.queues import Reader
 from penstock.control.units import UnitState
@@ -44,6 +43,7 @@ class Switch:
     change: Change
     shares: tuple[Share, ...]
     layout: Layout
+    discard: bool = False  # what an ending query left in its queues; it is suspended and cannot empty them
     affected: list[UnitState] = field(default_factory=list)
     #: Where the starting queries' new readers of a stream begin, if they share operators that read it
     #: already: all leaves of a query on one stream stand at one position.
@@ -55,11 +55,7 @@ class Switch:
 
 
 def _settled(unit: UnitState) -> bool:
-    if unit.step:
-        return False
-    if unit.ordered:  # what waits for another input's time stamps may wait on in its queue
-        return next_in_order(unit.readers) is None
-    return all(reader.cursor >= reader.end for reader in unit.readers)
+    return not unit.step and all(reader.cursor >= reader.end for reader in unit.readers)
 
 
 def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
@@ -107,8 +103,7 @@ def _region(switch: Switch, old: Graph) -> set[str]:
     """
     change = switch.change
     if change.ending is not None:
-        members = old.members[change.ending] if change.drain else ()
-        return {name for name in members if name in old.position}
+        return set() if switch.discard else set(old.members[change.ending])
     region: set[str] = set()
     shared = [
         name
@@ -139,15 +134,33 @@ def _levels(switch: Switch, units: Iterable[UnitState], region: set[str], old: G
             for edge in reader.edges:
                 if edge in sharing:
                     together.setdefault((port, sharing[edge]), {})[reader] = None
+    streams = {port: list(readers) for (port, new_unit), readers in together.items() if new_unit is None}
+    switch.begins = _stream_levels(switch, streams, in_time=any(old.is_ordered(name) for name in region))
     levels: dict[Reader, int] = {}
     for (port, new_unit), readers in together.items():
         position = max(reader.claimed for reader in readers)
         if new_unit is None:
-            if switch.change.drain:
-                position = next(iter(readers)).queue.tail
-            switch.begins[port] = position
+            position = switch.begins[port]
         elif len(readers) == 1:
             continue
         for reader in readers:
             levels[reader] = max(position, levels.get(reader, 0))
+    return levels
+
+
+def _stream_levels(switch: Switch, streams: dict[Port, list[Reader]], *, in_time: bool) -> dict[Port, int]:
+    """The batch of each stream up to which a region reads: what is begun, or all there is.
+
+    An operator that takes its inputs in time order is only emptied of what is not after the others, so
+    with one in the region (`in_time`) all streams stop at the same instant of their own time.
+    """
+    if switch.change.drain:
+        return {port: readers[0].queue.tail for port, readers in streams.items()}
+    levels = {port: max(reader.claimed for reader in readers) for port, readers in streams.items()}
+    if in_time:
+        queues = {port: readers[0].queue for port, readers in streams.items()}
+        begun = [queues[port].batch(n - 1).time_s for port, n in levels.items() if n > queues[port].base]
+        for port, queue in queues.items():
+            while levels[port] < queue.tail and queue.batch(levels[port]).time_s <= max(begun, default=0.0):
+                levels[port] += 1
     return levels

@@ -1,9 +1,10 @@
 """The thread scheduler: which partition runs next when there are fewer processors than threads.
 
-HMTS' third level. Each partition has a priority; a partition that used the processor for `t` seconds moves back
-by `t / priority` (stride scheduling), and the one furthest in front is next. So each gets its share while it has
-work, none starves, and a partition that slept has no claim on the past. Spark steps are not preempted: a
-partition gives the processor back when its step is done, so the quantum bounds how long others wait.
+HMTS' third level. Each partition has a priority; a partition that used the processor for `t` seconds moves
+back by `t / priority` (stride scheduling), and the one furthest in front is next. So each gets its share
+while it has work, none starves, and a partition that slept has no claim on the past. Spark steps are not
+preempted: a partition gives the processor back when its step is done, so the quantum bounds how long others
+wait.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def lay_out(graph: Graph, cut: Cut) -> Layout:
 
     taken: dict[int, list[Edge]] = {index: [] for index in range(len(cut))}
     for edge in queued:
-        taken[_reading_unit(graph, edge, units_of, cut)].append(edge)
+        taken[_reading_unit(edge, units_of, cut)].append(edge)
     readers: dict[Port, list[Edge]] = {}
     for edge in queued:
         readers.setdefault(edge.port, []).append(edge)
@@ -88,31 +88,26 @@ def _flows_directly(graph: Graph, unit: Unit, edge: Edge) -> bool:
     return edge.reader in unit.members and not graph.is_ordered(edge.reader)
 
 
-def _reading_unit(graph: Graph, edge: Edge, units_of: Mapping[str, list[int]], cut: Cut) -> int:
+def _reading_unit(edge: Edge, units_of: Mapping[str, list[int]], cut: Cut) -> int:
     """The one unit that takes the edge's queue: rather one that does not run the producer itself.
 
     Of several, the one that begins there: the path of a join's own stream begins at the join, and would have
-    nothing to read if the path of the other stream took both. Of those, the one that runs most of the queue's
-    readers, so that all read a row at once.
+    nothing to read if the path of the other stream took both.
     """
-    candidates = units_of[edge.reader]
-    if len(candidates) == 1:
-        return candidates[0]
-    readers = {other.reader for other in graph.edges[edge.port.node] if other.port == edge.port}
 
-    def preference(index: int) -> tuple[bool, bool, int, int]:
+    def preference(index: int) -> tuple[bool, bool, int]:
         unit = cut[index]
-        begins_there = unit.operators[0] == edge.reader
-        return edge.port.node in unit.members, not begins_there, -len(readers & unit.members), index
+        return edge.port.node in unit.members, unit.operators[0] != edge.reader, index
 
-    return min(candidates, key=preference)
+    return min(units_of[edge.reader], key=preference)
 
 
 def check_cut(graph: Graph, cut: Cut) -> None:
     """Raises CutError unless the cut obeys the rules every engine relies on.
 
-    Units cover the graph and are connected; two units share an operator only above a merge (a join or a
-    union), so that each row still passes each operator once.
+    Units cover the graph, are connected and have no queue inside; two units share an operator only above a
+    merge (a join or a union), and a fork among these is whole or a queue, so that each row still passes each
+    operator once.
     """
     units_of = _units_of(graph, cut)
     seen: set[tuple[str, ...]] = set()
@@ -124,10 +119,26 @@ def check_cut(graph: Graph, cut: Cut) -> None:
         if places != sorted(places) or len(set(places)) != len(places):
             raise CutError(f"unit '{unit.name}' does not list its operators inputs first")
         check_connected(graph, unit)
+        _check_no_queue_inside(graph, unit)
     for name, indices in units_of.items():
-        if len(indices) > 1 and not _above_merge(graph, name):
-            units = "', '".join(cut[index].name for index in indices)
-            raise CutError(f"units '{units}' share operator '{name}', which is not above a join or a union")
+        if len(indices) > 1:
+            _check_shared(graph, name, [cut[index] for index in indices])
+
+
+def _check_shared(graph: Graph, name: str, units: list[Unit]) -> None:
+    if not _above_merge(graph, name):
+        listed = "', '".join(unit.name for unit in units)
+        raise CutError(f"units '{listed}' share operator '{name}', which is not above a join or a union")
+    if not graph.is_fork(name):
+        return
+    # The others put rows into the fork's queue for all who read it, and so would this one for some.
+    readers = {edge.reader for edge in graph.edges[name]}
+    for unit in units:
+        if readers & unit.members and not readers <= unit.members:
+            raise CutError(
+                f"unit '{unit.name}' shares '{name}' with others and runs a part of what reads it; "
+                "run all of it, or none"
+            )
 
 
 def check_connected(graph: Graph, unit: Unit) -> None:
@@ -150,6 +161,16 @@ def check_connected(graph: Graph, unit: Unit) -> None:
     apart = _apart(unit, joined)
     if apart is not None:
         raise CutError(f"unit '{unit.name}' is not connected: '{apart}' stands apart")
+
+
+def _check_no_queue_inside(graph: Graph, unit: Unit) -> None:
+    for name in filter(graph.is_ordered, unit.operators):
+        below = [port.node for port in graph.nodes[name].inputs if port.node in unit.members]
+        if below:
+            raise CutError(
+                f"unit '{unit.name}' runs '{name}' together with '{below[0]}'; an operator that takes its "
+                "inputs in time order needs a queue between"
+            )
 
 
 def _apart(unit: Unit, joined: Mapping[str | Port, list[str | Port]]) -> str | None:

@@ -1,7 +1,7 @@
 """The named policies: each a cut, a rank and a quantum, with when to use it.
 
-A function's docstring is what `penstock policies` and `docs/policies.md` show; its parameters are what may stand
-in brackets after the name, as in `fas-mcq(beta=0.25)`. `NAMED` lists them all.
+A function's docstring is what `penstock policies` and `docs/policies.md` show; its parameters are what may
+stand in brackets after the name, as in `fas-mcq(beta=0.25)`. `NAMED` lists them all.
 """
 
 from __future__ import annotations
@@ -46,17 +46,21 @@ Weight: TypeAlias = Annotated[float, Field(gt=0, description="multiple of the qu
 Limit: TypeAlias = Annotated[float, Field(gt=0, description="seconds a row may stay before it goes first")]
 Seed: TypeAlias = Annotated[int, Field(ge=0, description="which random order")]
 Objective: TypeAlias = Annotated[Literal["latency", "memory"], Field(description="what is to be least")]
+Turns: TypeAlias = Annotated[
+    Literal["operator", "path"], Field(description="what takes turns; path is Aurora's two levels")
+]
 
 
-def round_robin(rows: Rows = None, seconds: Seconds = None) -> Policy:
-    """Every operator in turn, leaves first, for the same quantum.
+def round_robin(rows: Rows = None, seconds: Seconds = None, cut: Turns = "operator") -> Policy:
+    """Every operator in turn, leaves first, for the same quantum; or every path, through to its root.
 
-    Paper:      MavStream 2004, 4.1.1
+    Paper:      MavStream 2004, 4.1.1; AQSIOS 2010, 6 (by path: RR, Aurora's two levels)
     Equation:   cyclic order
     Use when:   nothing is known of costs, and nothing may starve
     Avoid when: latency or memory matter
     """
-    return Policy("", OperatorCut(), RoundRobin(), Quantum(rows, seconds))
+    cutter = PathCut() if cut == "path" else OperatorCut()
+    return Policy("", cutter, RoundRobin(), Quantum(rows, seconds))
 
 
 def weighted_round_robin(

@@ -19,17 +19,21 @@ from penstock.policies.cuts.segment import SegmentCut
 from penstock.policies.cuts.simplified_segment import SimplifiedSegmentCut
 from penstock.policies.cuts.stall_avoiding import StallAvoidingCut
 from penstock.policies.layout import check_cut, lay_out
+from tests.policies.cuts.builders import graph_of
 from tests.strategies import graphs
 
-PATH_CUTS: tuple[Cutter, ...] = (PathCut(), SegmentCut(), SimplifiedSegmentCut(), ChainCut())
-OTHER_CUTS: tuple[Cutter, ...] = (
+CUTS: tuple[Cutter, ...] = (
     OperatorCut(),
+    PathCut(),
+    SegmentCut(),
+    SimplifiedSegmentCut(),
+    ChainCut(),
     LatencyChartCut(),
+    MemoryChartCut(),
     StallAvoidingCut(),
     CompositionCut(),
     FusedCut(),
 )
-CUTS = (*PATH_CUTS, *OTHER_CUTS, MemoryChartCut())
 
 
 def named(cutter: Cutter) -> str:
@@ -39,14 +43,12 @@ def named(cutter: Cutter) -> str:
 @pytest.mark.parametrize("cutter", CUTS, ids=named)
 @settings(max_examples=60)
 @given(drawn=graphs())
-def test_a_cut_keeps_the_rules_that_engines_rely_on(
-    cutter: Cutter, drawn: tuple[Graph, Estimates]
-) -> None:
+def test_a_cut_keeps_the_rules_that_engines_rely_on(cutter: Cutter, drawn: tuple[Graph, Estimates]) -> None:
     graph, estimates = drawn
     check_cut(graph, cutter.cut(graph, estimates))
 
 
-@pytest.mark.parametrize("cutter", (*PATH_CUTS, *OTHER_CUTS), ids=named)
+@pytest.mark.parametrize("cutter", CUTS, ids=named)
 @settings(max_examples=30)
 @given(drawn=graphs())
 def test_every_unit_has_something_to_read(cutter: Cutter, drawn: tuple[Graph, Estimates]) -> None:
@@ -62,5 +64,5 @@ def test_nothing_is_cut_into_nothing(cutter: Cutter) -> None:
 
 @pytest.mark.parametrize("cutter", CUTS, ids=named)
 def test_a_cut_can_be_made_before_anything_is_known(cutter: Cutter) -> None:
-    graph, _ = _shared_graph()
+    graph = graph_of({"a": "s", "b": "a", "c": "a", "join": "b t", "top": "join"})
     check_cut(graph, cutter.cut(graph, Estimates()))

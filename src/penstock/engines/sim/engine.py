@@ -27,7 +27,7 @@ from penstock.control.machine import Control
 from penstock.control.partitions import ThreadPlan
 from penstock.control.units import UnitState
 from penstock.engines.sim.results import Results
-from penstock.engines.sim.tables import Tables, UnitTable
+from penstock.engines.sim.tables import Exit, Tables, UnitTable
 from penstock.engines.sim.workload import Workload
 from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
@@ -66,6 +66,7 @@ class Simulation:
         self._tables = Tables(workload)
         self._units: dict[int, list[list[list[UnitTable]]]] = {}  # by reader, edge and lane
         self._past: list[UnitTable] = []
+        self._sizes: dict[str, float] = {}  # bytes per row of each stream that is read
         self._timers: list[tuple[float, int, Event]] = []
         self._serial = 0
         self._now = 0.0
@@ -92,7 +93,7 @@ class Simulation:
                 break
             self._now = event.at_s
             self._handle(event)
-        self.results.finish(self._now, self.control, self._all_tables(), self._tables)
+        self.results.finish(self._now, self.control, self._all_tables())
         return self.results
 
     def _handle(self, event: Event) -> None:
@@ -154,10 +155,9 @@ class Simulation:
     def _batches_of(self, stream: str) -> Iterator[BatchArrived]:
         arrivals = self.workload.arrivals[stream]
         times, bounds = arrivals.times_s.tolist(), arrivals.starts.tolist()
-        size = self._tables.lanes(Port(stream))[0].row_bytes
         for number, at_s in enumerate(arrivals.at_s.tolist()):
             lo, hi = bounds[number], bounds[number + 1]
-            rows = hi - lo
+            rows, size = hi - lo, self._sizes.get(stream, 0.0)
             batch = Batch(rows, rows * size, at_s, times[lo], times[hi - 1], stream, lo, hi, (0, lo, hi))
             yield BatchArrived(at_s, stream, batch)
 
@@ -179,7 +179,9 @@ class Simulation:
     # --- steps ---
 
     def _recut(self) -> None:
-        self._tables.use(self.control.graph)
+        graph = self.control.graph
+        self._tables.use(graph)
+        self._sizes = {stream: self._tables.lanes(Port(stream))[0].row_bytes for stream in graph.sources}
         units = self.control.units
         for index in [index for index in self._units if index not in units]:
             self._past.extend(_flat(self._units.pop(index)))
@@ -205,28 +207,14 @@ class Simulation:
                     for exit_ in table.exits:
                         first, last = exit_.count[lo], exit_.count[hi]
                         if first < last:
-                            outputs.append(
-                                Output(exit_.port, self._batch(exit_.port, exit_.lane, first, last))
-                            )
+                            outputs.append(Output(exit_.port, _batch(exit_, first, last)))
         self.results.step_ends.append(clock)
         self._at(StepFinished(clock, command.step, clock - start, tuple(outputs)))
 
-    def _batch(self, port: Port, lane: int, lo: int, hi: int) -> Batch:
-        rows = self._tables.lanes(port)[lane]
-        return Batch(
-            hi - lo,
-            (hi - lo) * rows.row_bytes,
-            float(rows.arrived_s[lo]),
-            float(rows.times_s[lo]),
-            float(rows.times_s[hi - 1]),
-            rows.leaf,
-            int(rows.offsets[lo]),
-            int(rows.offsets[hi - 1]) + 1,
-            (lane, lo, hi),
-        )
-
     def _true_rows(self, unit: UnitState) -> Iterator[TrueRow]:
         """Control's oracle: what each waiting row of a unit will cost and yield."""
+        if unit.index not in self._units:  # control asks before it has told of a new cut
+            self._recut()
         entries = self._units[unit.index]
         cost = unit.cost
         per_output = cost.out_bytes / max(cost.selectivity - cost.outputs, 1e-12)
@@ -247,6 +235,21 @@ class Simulation:
 
 def _flat(tables: list[list[list[UnitTable]]]) -> Iterator[UnitTable]:
     return (table for edges in tables for lanes in edges for table in lanes)
+
+
+def _batch(exit_: Exit, lo: int, hi: int) -> Batch:
+    rows = exit_.rows
+    return Batch(
+        hi - lo,
+        (hi - lo) * rows.row_bytes,
+        float(rows.arrived_s[lo]),
+        float(rows.times_s[lo]),
+        float(rows.times_s[hi - 1]),
+        rows.leaf,
+        int(rows.offsets[lo]),
+        int(rows.offsets[hi - 1]) + 1,
+        (exit_.lane, lo, hi),
+    )
 
 
 def _runs(batches: tuple[Batch, ...]) -> list[tuple[int, int, int]]:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from penstock.control.machine import Control
 from penstock.engines.sim.draws import Floats, Ints
-from penstock.engines.sim.tables import Tables, UnitTable
+from penstock.engines.sim.tables import UnitTable
 from penstock.engines.sim.workload import Workload
+
+
+_Part: TypeAlias = tuple[Floats, Floats, Ints, Ints, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A sink's rows in order of delivery: when each entered the system and left it, and its offset."""
+    """A sink's rows in order of delivery: when each entered the system and left it, and where it is from."""
 
     arrived_s: Floats
     delivered_s: Floats
     offsets: Ints
+    lanes: Ints
+    leaves: list[str]
 
     def latency_s(self) -> Floats:
         """Seconds each row took."""
@@ -43,24 +49,24 @@ class Results:
         if queued_bytes != self._memory[-1][1]:
             self._memory.append((now_s, queued_bytes))
 
-    def finish(self, now_s: float, control: Control, tables: Iterable[UnitTable], rows: Tables) -> None:
+    def finish(self, now_s: float, control: Control, tables: Iterable[UnitTable]) -> None:
         """Works out from the steps that were run when each row was delivered."""
         self.end_s = now_s
         self.rows_left = control.queued_rows()
-        found: dict[str, list[tuple[Floats, Floats, Ints]]] = {
+        found: dict[str, list[_Part]] = {
             edge.reader: [] for edges in control.graph.sinks.values() for edge in edges
         }
         for table in tables:
             if table.steps and table.sinks:
                 done_s = self._done(table)
                 for exit_ in table.sinks:
-                    lane = rows.lanes(exit_.port)[exit_.lane]
+                    lane = exit_.rows
                     counts = np.diff(np.asarray(exit_.count))
                     delivered = np.repeat(done_s, counts)
                     got = ~np.isnan(delivered)
-                    found.setdefault(str(exit_.sink), []).append(
-                        (lane.arrived_s[got], delivered[got], lane.offsets[got])
-                    )
+                    number = np.full(int(got.sum()), exit_.lane)
+                    part = (lane.arrived_s[got], delivered[got], lane.offsets[got], number, lane.leaf)
+                    found.setdefault(exit_.sink, []).append(part)
         for sink, parts in found.items():
             self.delivered[sink] = _in_order(parts)
 
@@ -141,9 +147,14 @@ class Results:
         return float((values * spans).sum() / max(self.end_s, 1e-12))
 
 
-def _in_order(parts: list[tuple[Floats, Floats, Ints]]) -> Delivered:
+def _in_order(parts: list[_Part]) -> Delivered:
     if not parts:
-        return Delivered(np.zeros(0), np.zeros(0), np.zeros(0, dtype=np.int64))
-    arrived, delivered, offsets = (np.concatenate(column) for column in zip(*parts, strict=True))
+        nothing = np.zeros(0, dtype=np.int64)
+        return Delivered(np.zeros(0), np.zeros(0), nothing, nothing, [])
+    arrived, delivered = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
+    offsets, lanes = (np.concatenate([part[n] for part in parts]) for n in (2, 3))
+    leaves = [part[4] for part in parts for _ in range(len(part[2]))]
     order = np.argsort(delivered, kind="stable")
-    return Delivered(arrived[order], delivered[order], offsets[order])
+    return Delivered(
+        arrived[order], delivered[order], offsets[order], lanes[order], [leaves[n] for n in order]
+    )

@@ -1,9 +1,9 @@
 """Tables: what happens to every row at every operator, computed once from the log.
 
-A *lane* is the sequence of rows that reach a port from one leaf by one way; since a row's fate depends on its
-lineage alone, a lane is the same in every schedule, and only how lanes interleave differs. For a unit, the
-operators' tables are composed into one: `cost[k]`, seconds for the first `k` rows of the entry lane, and for each
-exit, how many rows those become. A step over rows `[lo, hi)` is then a subtraction.
+A *lane* is the sequence of rows that reach a port from one leaf by one way; since a row's fate depends on
+its lineage alone, a lane is the same in every schedule, and only how lanes interleave differs. For a unit,
+the operators' tables are composed into one: `cost[k]`, seconds for the first `k` rows of the entry lane,
+and for each exit, how many rows those become. A step over rows `[lo, hi)` is then a subtraction.
 """
 
 from __future__ import annotations
@@ -54,8 +54,9 @@ class Exit:
 
     port: Port
     lane: int
+    rows: Lane
     count: Numbers
-    sink: str | None = None
+    sink: str = ""
 
 
 @dataclass(slots=True)
@@ -164,10 +165,11 @@ class Tables:
             cost += fate.cost_s[reached]
             passed = [out[reached] for out in fate.out]
             for edge in self._graph.sinks[name]:
-                sinks.append(Exit(edge.port, at, _numbers(passed[edge.port.output]), edge.reader))
+                rows_out = self.lanes(edge.port)[at]
+                sinks.append(Exit(edge.port, at, rows_out, _numbers(passed[edge.port.output]), edge.reader))
             for port in dict.fromkeys(edge.port for edge in self._graph.edges[name]):
                 if port in place.exits:
-                    exits.append(Exit(port, at, _numbers(passed[port.output])))
+                    exits.append(Exit(port, at, self.lanes(port)[at], _numbers(passed[port.output])))
             for edge in self._graph.edges[name]:
                 if edge in place.direct:
                     todo.append((edge.reader, self.first_lane(edge) + at, passed[edge.port.output]))

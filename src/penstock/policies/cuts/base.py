@@ -51,9 +51,23 @@ def operator_edges(graph: Graph) -> Iterator[Edge]:
         yield from graph.edges[name]
 
 
+def stages(graph: Graph) -> dict[str, int]:
+    """How many operators that take their inputs in time order a row passes, at most, up to and with each.
+
+    Such an operator is a stage above all it reads. Units within one stage therefore have no queue inside,
+    even where a branch that went through such an operator meets again with one that did not.
+    """
+    stage = dict.fromkeys(graph.sources, 0)
+    for name in graph.operators:
+        below = max(stage[port.node] for port in graph.nodes[name].inputs)
+        stage[name] = below + graph.is_ordered(name)
+    return stage
+
+
 def direct_edges(graph: Graph) -> Iterator[Edge]:
-    """The edges that need no queue: all but those into an operator that takes its inputs in time order."""
-    return (edge for edge in operator_edges(graph) if not graph.is_ordered(edge.reader))
+    """The edges that need no queue in any cut: those that stay within a stage."""
+    stage = stages(graph)
+    return (edge for edge in operator_edges(graph) if stage[edge.port.node] == stage[edge.reader])
 
 
 def components(graph: Graph, edges: Iterable[Edge]) -> list[Unit]:

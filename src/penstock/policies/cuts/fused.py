@@ -14,10 +14,11 @@ from penstock.policies.cuts.base import components, direct_edges
 class FusedCut:
     """Fused: operators that are connected at all run as one, shared forks included.
 
-    Only an operator that takes its inputs in time order keeps its queues.
+    Only an operator that takes its inputs in time order keeps its queues, and with them whatever lies below
+    it is kept apart from whatever lies above.
 
     Paper:      PIPES 2007, 2.4 and 6.4 (direct interoperability)
-    Equation:   the weakly connected components over edges into operators that take rows as they come
+    Equation:   the weakly connected components between operators that take their inputs in time order
     Reads:      nothing
     Use when:   queues cost more than they buy: work is cheap, or every unit is a job of its own
     Avoid when: one operator is expensive, for it holds up all others; or memory is scarce

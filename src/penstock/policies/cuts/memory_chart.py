@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import groupby
 from operator import attrgetter
 
 from penstock.model.estimates import Estimates
@@ -20,9 +20,11 @@ class MemoryChartCut:
 
     A row in a shared buffer is freed by the last of its readers, so some of them without the others free
     nothing. All together form the fork segment, also where they read a stream. Each port of a split is a
-    buffer of its own. The memory reduction chart of a tree is partitioned bottom-up over its forks. Above a
-    join or a union the graph is cut as by Chain, each operator path that meets there going on to the next
-    fork, and a unit that another equals or contains is dropped.
+    buffer of its own. The memory reduction chart of a tree is partitioned bottom-up over its forks.
+
+    A join or a union is treated as by Chain. Each operator path that meets there goes on to the next fork,
+    and a unit that another equals or contains is dropped. One that reads a fork begins a path of its own;
+    since it holds the fork's rows until it reads them, the other branches free nothing and are not cut.
 
     Paper:      Stream Mill 2008, 4 (memory minimization on forks)
     Equation:   a fork segment takes Σ τ_b and frees M_in − Σ σ_b·M_b; the steepest slope first
@@ -33,27 +35,24 @@ class MemoryChartCut:
     """
 
     def cut(self, graph: Graph, estimates: Estimates) -> Cut:
-        """The partitions of the charts that begin at streams, forks above merges and ordered merges."""
+        """The partitions of all charts, each from where rows wait whatever the cut."""
         merged = _above_merges(graph)
         found: list[Stretch] = []
         after: dict[str, list[Stretch]] = {}
         for name in (*reversed(graph.operators), *graph.sources):
-            charts = {
-                port: _chart(graph, estimates, port, tuple(edges), after)
-                for port, edges in groupby(sorted(graph.edges[name]), key=attrgetter("port"))
-            }
-            if graph.is_source(name) or (name in merged and graph.is_fork(name)):
-                found.extend(chain.from_iterable(charts.values()))
-                charts = {}
-            after[name] = side_by_side(
-                stretch.scaled(estimates.of(name).yield_of(port.output))
-                for port, chart in charts.items()
-                for stretch in chart
-            )
-            if graph.is_ordered(name):
-                alone = memory_estimate(graph, estimates, name)
-                freed = alone.in_bytes - alone.selectivity * alone.out_bytes
-                found.extend(prepend(Stretch.of((name,), alone.cost_s, freed), after[name]))
+            branches: list[Stretch] = []
+            for port, edges in groupby(sorted(graph.edges[name]), key=attrgetter("port")):
+                together, alone = _readers(graph, list(edges))
+                for reader in alone:
+                    found.extend(_chart(graph, estimates, [reader], estimates.of(reader).in_bytes, after))
+                freed = 0.0 if alone else _row_bytes(graph, estimates, port)
+                chart = _chart(graph, estimates, together, freed, after)
+                if graph.is_source(name) or (name in merged and graph.is_fork(name)):
+                    found.extend(chart)
+                else:
+                    share = estimates.of(name).yield_of(port.output)
+                    branches.extend(stretch.scaled(share) for stretch in chart)
+            after[name] = side_by_side(branches)
         return pruned(graph, (stretch.operators for stretch in found))
 
 
@@ -67,28 +66,33 @@ def _above_merges(graph: Graph) -> set[str]:
     return merged
 
 
-def _chart(
-    graph: Graph, estimates: Estimates, port: Port, edges: tuple[Edge, ...], after: dict[str, list[Stretch]]
-) -> list[Stretch]:
-    """The chart of one row in a port's buffer: its readers, all at once, then what they lead to.
+def _readers(graph: Graph, edges: list[Edge]) -> tuple[list[str], list[str]]:
+    """Those that read a port's buffer together, and those that each begin a path of their own."""
+    together: list[str] = []
+    alone: list[str] = []
+    for _, reader, _ in edges:
+        apart = graph.is_ordered(reader) or (graph.is_merge(reader) and len(edges) > 1)
+        (alone if apart else together).append(reader)
+    return together, alone
 
-    A reader that takes its inputs in time order reads when it can; until then it holds the row.
-    """
-    readers = [edge.reader for edge in edges if not graph.is_ordered(edge.reader)]
+
+def _chart(
+    graph: Graph, estimates: Estimates, readers: list[str], freed: float, after: dict[str, list[Stretch]]
+) -> list[Stretch]:
+    """The chart of one row in a buffer: these readers, all at once, then what they lead to."""
     if not readers:
         return []
     kept = [memory_estimate(graph, estimates, name) for name in readers]
-    freed = _row_bytes(graph, estimates, port, readers) if len(readers) == len(edges) else 0.0
     segment = Stretch.of(
-        dict.fromkeys(readers),
+        readers,
         seconds=sum(estimate.cost_s for estimate in kept),
         fall=freed - sum(estimate.selectivity * estimate.out_bytes for estimate in kept),
     )
     return prepend(segment, side_by_side(stretch for name in readers for stretch in after[name]))
 
 
-def _row_bytes(graph: Graph, estimates: Estimates, port: Port, readers: list[str]) -> float:
+def _row_bytes(graph: Graph, estimates: Estimates, port: Port) -> float:
     """The size of a row in a port's buffer; a stream's, which nobody produces, is what its readers say."""
     if graph.is_source(port.node):
-        return max(estimates.of(name).in_bytes for name in readers)
+        return max(estimates.of(edge.reader).in_bytes for edge in graph.edges[port.node])
     return estimates.of(port.node).out_bytes

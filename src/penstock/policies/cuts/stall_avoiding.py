@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
 from penstock.model.unit import Cut
 from penstock.policies.costs import input_rates, spare_seconds
-from penstock.policies.cuts.base import in_graph_order, unit_of
+from penstock.policies.cuts.base import direct_edges, in_graph_order, unit_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,12 @@ class StallAvoidingCut:
         """As few units as first-fit finds, none of several operators with negative capacity."""
         rates = input_rates(graph, estimates)
         home: dict[str, _Partition] = {}
+        read: dict[str, list[str]] = defaultdict(list)
+        for edge in direct_edges(graph):
+            read[edge.reader].append(edge.port.node)
         for name in graph.operators:
             partition = home[name] = _Partition([name], estimates.of(name).cost_s, rates[name])
-            for below in _read_by(graph, home, name):
+            for below in _by_capacity(home[producer] for producer in read[name]):
                 if partition.capacity_with(below) >= 0:
                     partition = _merged(home, partition, below)
         partitions = {id(partition): partition for partition in home.values()}
@@ -54,12 +59,9 @@ class _Partition:
         return spare_seconds(self.cost_s + other.cost_s, self.rate + other.rate)
 
 
-def _read_by(graph: Graph, home: dict[str, _Partition], name: str) -> list[_Partition]:
-    """The partitions an operator reads from and may join, those of greatest capacity first."""
-    if graph.is_ordered(name):
-        return []
-    below = [home[port.node] for port in graph.nodes[name].inputs if not graph.is_source(port.node)]
-    distinct = {id(partition): partition for partition in below}
+def _by_capacity(partitions: Iterable[_Partition]) -> list[_Partition]:
+    """Each once, those of greatest capacity first."""
+    distinct = {id(partition): partition for partition in partitions}
     return sorted(distinct.values(), key=lambda partition: partition.capacity, reverse=True)
 
 

@@ -1,0 +1,143 @@
+"""Random runs: a graph, arrivals, a policy, threads, and changes while it runs; and what must be true of any."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from hypothesis import strategies as st
+
+from penstock.control.commands import Command, QueryEnded, QueryStarted
+from penstock.control.events import (
+    Event,
+    PolicyChanged,
+    QueriesSubmitted,
+    QueryResumed,
+    QueryStopped,
+    QuerySuspended,
+    ThreadsChanged,
+)
+from penstock.control.log import EventLog
+from penstock.control.partitions import Group, ThreadPlan
+from penstock.engines.sim.arrivals import at_times
+from penstock.engines.sim.engine import Simulation
+from penstock.engines.sim.results import Results
+from penstock.engines.sim.tables import Tables
+from penstock.engines.sim.workload import Workload
+from penstock.model.estimates import Estimates
+from penstock.model.graph import Graph
+from penstock.model.query import Query
+from penstock.plan.sharing import merge
+from tests.strategies import graphs
+
+REPLAYABLE = (
+    "round-robin", "round-robin(seconds=0.01)", "weighted-round-robin(seconds=0.02)", "fifo", "fifo(rows=1)",
+    "fcfs", "path-capacity(tau=3)", "path-capacity", "segment(tau=2)", "segment", "simplified-segment",
+    "chain", "chain(rows=2)", "chain-flush(limit_s=0.05)", "rate-based", "fas-mcq", "fas-mcq(beta=0.25)",
+    "latency-chart", "memory-chart", "random(seed=7)", "random(seed=1, rows=1)", "direct", "stall-avoiding",
+    "composed(limit_s=0.2)",
+)  # fmt: skip
+ORACLES = ("greedy", "mss", "greedy(objective='memory')", "mss(objective='memory')")
+POLICIES = REPLAYABLE + ORACLES
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that determines a run."""
+
+    queries: tuple[Query, ...]
+    workload: Workload
+    policy: str
+    threads: ThreadPlan
+    script: tuple[Event, ...] = ()
+    estimates: Estimates = field(default_factory=Estimates)
+
+    def start(self, *, log: bool = False) -> tuple[Simulation, Results, EventLog, list[Command]]:
+        """Runs it to the end."""
+        taken = EventLog(self.policy, self.threads, self.estimates)
+        commands: list[Command] = []
+
+        def record(event: Event, answer: list[Command]) -> None:
+            commands.extend(answer)
+            if log:
+                taken(event, answer)
+
+        simulation = Simulation(
+            self.queries, self.workload, self.policy, threads=self.threads, estimates=self.estimates,
+            script=self.script, recorder=record,
+        )  # fmt: skip
+        return simulation, simulation.run(), taken, commands
+
+
+def thread_plans(operators: Sequence[str]) -> st.SearchStrategy[ThreadPlan]:
+    """All kinds of thread plan; a hybrid one names some of the operators in two groups."""
+    half = len(operators) // 2
+    hybrid = ThreadPlan(
+        "hybrid",
+        2,
+        (
+            Group(tuple(operators[:half]), "fifo", 2.0),
+            Group(tuple(operators[half : half + 1]), "chain(rows=1)"),
+        ),
+    )
+    plain = [ThreadPlan(kind, workers) for kind in ("operator", "pool", "owned") for workers in (1, 2, 3)]
+    return st.sampled_from([ThreadPlan(), *plain, *([hybrid] if half else [])])
+
+
+@st.composite
+def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool = True) -> Run:
+    """A run; with `changes` policies, threads and queries come and go while rows flow."""
+    graph, estimates = draw(graphs(max_operators=9))
+    queries = tuple(graph.queries.values())
+    seconds = st.integers(0, 200).map(lambda n: n / 100)
+    arrivals = {
+        stream: at_times(np.sort(np.array(draw(st.lists(seconds, max_size=25)), dtype=float)))
+        for stream in graph.sources
+    }
+    fixed_s = draw(st.sampled_from([0.0, 0.004]))
+    workload = Workload(arrivals, fixed_s=fixed_s, seed=draw(st.integers(0, 3)))
+    estimates = Estimates(estimates.operators, estimates.rates, fixed_s)
+    policy, threads = draw(st.sampled_from(policies)), draw(thread_plans(graph.operators))
+    late = queries[draw(st.integers(1, len(queries))) :] if changes else ()
+    script: list[Event] = [QueriesSubmitted(draw(seconds), (query,)) for query in late]
+    first = queries[: len(queries) - len(late)]
+    if changes:
+        for _ in range(draw(st.integers(0, 3))):
+            script.append(PolicyChanged(draw(seconds), draw(st.sampled_from(policies))))
+        if not any(group for group in threads.groups) and draw(st.booleans()):
+            kind = draw(st.sampled_from(["graph", "operator", "pool", "owned"]))
+            script.append(ThreadsChanged(draw(seconds), ThreadPlan(kind, draw(st.integers(1, 3)))))
+        if draw(st.booleans()):
+            script.append(QueryStopped(draw(seconds), first[-1].name, drain=draw(st.booleans())))
+        elif draw(st.booleans()):
+            script.append(QuerySuspended(1.0, first[-1].name))
+            script.append(QueryResumed(1.0 + draw(seconds), first[-1].name))
+    if late and threads.kind == "hybrid":  # groups may only name operators that run
+        threads = ThreadPlan("pool", 2)
+    return Run(first, workload, policy, threads, tuple(script), estimates)
+
+
+def expected(run: Run, commands: Sequence[Command]) -> dict[str, Counter[tuple[str, int]]]:
+    """What each sink must have got: the rows of the log between the query's start and end, by leaf and offset.
+
+    Worked out by walking the plan over the whole log, without any schedule.
+    """
+    starts = {c.query: c.starts for c in commands if isinstance(c, QueryStarted)}
+    ends = {c.query: c.ends for c in commands if isinstance(c, QueryEnded)}
+    submitted = [q for event in run.script if isinstance(event, QueriesSubmitted) for q in event.queries]
+    graph = merge(Graph(), [*run.queries, *submitted])
+    tables = Tables(run.workload)
+    tables.use(graph)
+    wanted: dict[str, Counter[tuple[str, int]]] = {}
+    for edges in graph.sinks.values():
+        for edge in edges:
+            query = next(name for name, members in graph.members.items() if edge.reader in members)
+            rows: Counter[tuple[str, int]] = Counter()
+            for lane in tables.lanes(edge.port):
+                low = starts[query].get(lane.leaf, 0)
+                high = ends.get(query, {}).get(lane.leaf, len(lane.offsets) + 10**9)
+                rows.update((lane.leaf, int(o)) for o in lane.offsets if low <= o < high)
+            wanted[edge.reader] = rows
+    return wanted
