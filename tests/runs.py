@@ -127,7 +127,8 @@ def expected(run: Run, commands: Sequence[Command]) -> dict[str, Counter[tuple[s
     starts = {c.query: c.starts for c in commands if isinstance(c, QueryStarted)}
     ends = {c.query: c.ends for c in commands if isinstance(c, QueryEnded)}
     submitted = [q for event in run.script if isinstance(event, QueriesSubmitted) for q in event.queries]
-    graph = merge(Graph(), [*run.queries, *submitted])
+    # Merged in the order they started: a shared operator has the name its first query gave it.
+    graph = merge(Graph(), sorted([*run.queries, *submitted], key=lambda query: list(starts).index(query.name)))
     tables = Tables(run.workload)
     tables.use(graph)
     wanted: dict[str, Counter[tuple[str, int]]] = {}

@@ -16,6 +16,7 @@ from penstock.policies.costs import input_rates, unit_cost
 from penstock.policies.layout import UnitPlace
 from penstock.policies.policy import Policy
 
+#: For each queue, what fills it: the readers of each feeding unit whose rows can get there.
 Feeding: TypeAlias = dict[Port, list[Sequence[Reader]]]
 
 
@@ -33,7 +34,7 @@ class Board:
         self.units: dict[int, UnitState] = {}
         self.queues: dict[Port, Queue] = {}
         self.partitions: list[Partition] = []
-        self.feeding: Feeding = {}  # for each queue, the readers of each unit that fills it
+        self.feeding: Feeding = {}
         self.suspended: set[str] = set()
         self.weights: dict[str, float] = {}
         self._streams: dict[str, Queue] = {}
@@ -87,6 +88,9 @@ class Board:
         staying = {unit.place: unit for unit in self.units.values()}
         place_of = {place.unit: place for place in switch.layout.places}
         self.units, self.partitions, self.feeding = {}, [], {}
+        depth: dict[str, int] = {}
+        for name, node in self.graph.nodes.items():
+            depth[name] = max((depth[port.node] + 1 for port in node.inputs), default=0)
         stirred: list[Partition] = []
         for number, share in enumerate(switch.shares):
             partition = Partition(number, share.policy, share.priority, share.threads, share.worker, stirred)
@@ -95,6 +99,8 @@ class Board:
                 unit = staying.pop(place, None) or self._new_unit(place, before, switch.begins)
                 self._seat(unit, partition)
             partition.size = max(1, len(partition.units))
+            for unit in partition.units:
+                unit.order = unit.seat - partition.size * depth[unit.place.unit.operators[0]]
             reads = share.policy.rank.reads
             partition.rerank = bool(reads & {"pending", "rows"}) or (
                 "cost" in reads and self.estimates.fixed_s > 0
@@ -142,7 +148,9 @@ class Board:
         for reader in unit.readers:
             reader.queue.readers.append(reader)
         for port in unit.place.exits:
-            self.feeding.setdefault(port, []).append(unit.readers)
+            below = _below(unit.place, port.node)
+            feeders = [r for r in unit.readers if not below.isdisjoint(edge.reader for edge in r.edges)]
+            self.feeding.setdefault(port, []).append(feeders)
 
     def _find_conflicts(self) -> None:
         """Units that share a stateful operator never run at once."""
@@ -176,3 +184,15 @@ class Board:
 
     def _weight(self, query: str) -> float:
         return self.weights.get(query, self.graph.queries[query].qos.weight)
+
+
+def _below(place: UnitPlace, name: str) -> set[str]:
+    """The operators of a unit whose rows flow to this one directly, and itself.
+
+    Not all of a unit need be: two units may feed each other, as long as no operator feeds itself.
+    """
+    below = {name}
+    for operator in reversed(place.unit.operators):
+        if any(edge.port.node == operator and edge.reader in below for edge in place.direct):
+            below.add(operator)
+    return below

@@ -8,7 +8,9 @@ Policies that read rows' true costs cannot be replayed: the simulator's oracle i
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import reduce
+from operator import or_
+from typing import Any, get_args
 
 import msgspec
 
@@ -42,6 +44,10 @@ class _Submitted(msgspec.Struct, frozen=True, tag="QueriesSubmitted"):
 class _Line(msgspec.Struct, frozen=True):
     event: Any
     commands: Any
+
+
+#: Every event but those that carry plans.
+_OTHERS: Any = reduce(or_, (kind for kind in get_args(Event) if kind is not QueriesSubmitted))
 
 
 class EventLog:
@@ -94,6 +100,6 @@ def _events(numbered: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Event,
                 plans = tuple(read(plan) for plan in raw["plans"])
                 yield number, QueriesSubmitted(raw["at_s"], plans), line
             else:
-                yield number, msgspec.convert(raw, Event), line
+                yield number, msgspec.convert(raw, _OTHERS), line
         except (msgspec.DecodeError, msgspec.ValidationError, KeyError, TypeError) as error:
             raise ReplayError(f"line {number} of the log cannot be read: {error}") from None

@@ -32,7 +32,7 @@ from penstock.control.commands import (
 from penstock.control.lifecycle import State
 from penstock.control.merging import blocking_inputs, propagate
 from penstock.control.partitions import Partition, ThreadPlan, check_groups, divide
-from penstock.control.queues import Queue
+from penstock.control.queues import Queue, Reader
 from penstock.control.switching import Change, Switch, begin
 from penstock.control.threads import ThreadScheduler
 from penstock.control.units import Oracle, UnitState
@@ -149,18 +149,12 @@ class Control:
     def _end_downstream(self, queue: Queue) -> None:
         """A queue has ended once all that feeds it has ended and is read."""
         for reader in queue.readers:
-            unit = reader.unit
-            if not unit.step and all(r.queue.ended and r.cursor >= r.queue.tail for r in unit.readers):
-                for port in unit.place.exits:
-                    self._end_if_fed_up(self._board.queues[port])
-
-    def _end_if_fed_up(self, queue: Queue) -> None:
-        feeders = [reader for readers in self._board.feeding[queue.port] for reader in readers]
-        done = all(r.queue.ended and r.cursor >= r.queue.tail and not r.unit.step for r in feeders)
-        if done and not queue.ended:
-            queue.ended, queue.register_s = True, float("inf")
-            self._note_readers(queue)
-            self._end_downstream(queue)
+            for port in reader.unit.place.exits:
+                fed = self._board.queues[port]
+                if not fed.ended and all(_is_read(r) for rs in self._board.feeding[port] for r in rs):
+                    fed.ended, fed.register_s = True, float("inf")
+                    self._note_readers(fed)
+                    self._end_downstream(fed)
 
     def _timestamp_advanced(self, event: ev.TimestampAdvanced) -> None:
         queue = self._board.source(event.stream)
@@ -168,10 +162,8 @@ class Control:
         self._wake_waiting()
 
     def _wake_waiting(self) -> None:
-        """Looks again at units that wait for time stamps, after raising the registers of their inputs."""
+        """Looks again at units that wait for time stamps: something happened that may have raised them."""
         for unit in self._waiting.values():
-            for reader in unit.readers:
-                propagate(reader.queue, self._board.feeding)
             unit.partition.note(unit)
         self._waiting.clear()
 
@@ -198,8 +190,11 @@ class Control:
         if unit.place.sinks:
             frontier = {batch.leaf: batch.hi for take in takes for batch in take.batches}
             self._out.append(Commit(event.step, frontier))
-        if unit.readers[0].queue.ended:
-            self._end_downstream(unit.readers[0].queue)
+        for reader in unit.readers:
+            if reader.queue.ended:
+                self._end_downstream(reader.queue)
+        if self._waiting:
+            self._wake_waiting()
 
     def _step_failed(self, event: ev.StepFailed) -> None:
         unit, _ = self._release(event.step)
@@ -302,8 +297,11 @@ class Control:
             unit.in_inbox = False
             if unit.step:
                 continue
+            if unit.ordered:
+                for reader in blocking_inputs(unit.readers):
+                    propagate(reader.queue, self._board.feeding)
             if not unit.held and unit.look(tau):
-                ready.put(unit, rank.priority(unit, now_s), unit.oldest_s, -unit.seat)
+                ready.put(unit, rank.priority(unit, now_s), unit.oldest_s, unit.order)
                 unit.state = State.READY
                 if expires:
                     self._wake_at(unit, rank.expires_s(unit, now_s))
@@ -384,6 +382,9 @@ class Control:
         if not self._planned.queries:
             check_groups(merged, self._board.threads)
         later = [q for q in event.queries if q.start_s is not None and q.start_s > self.now_s]
+        if not later:
+            self._add(merged, event.queries)
+            return
         for query in later:
             self._scheduled.append(query)
             assert query.start_s is not None
@@ -394,9 +395,12 @@ class Control:
 
     def _submit(self, queries: tuple[Query, ...]) -> None:
         if queries:
-            graph = self._planned = merge(self._planned, queries)
-            names = tuple(query.name for query in queries)
-            self._changes.append(lambda: self._change(graph=graph, starting=names))
+            self._add(merge(self._planned, queries), queries)
+
+    def _add(self, graph: Graph, queries: tuple[Query, ...]) -> None:
+        self._planned = graph
+        names = tuple(query.name for query in queries)
+        self._changes.append(lambda: self._change(graph=graph, starting=names))
 
     def _query_stopped(self, event: ev.QueryStopped) -> None:
         if any(query.name == event.query for query in self._scheduled):
@@ -582,3 +586,8 @@ class Control:
         """MavStream's state of an operator: that of its busiest unit."""
         states = [unit.state for unit in self.units.values() if name in unit.place.unit.members]
         return max(states, default=State.STOPPED)
+
+
+def _is_read(reader: Reader) -> bool:
+    """Whether all that will ever come to a reader has been processed."""
+    return reader.queue.ended and reader.cursor >= reader.queue.tail and not reader.unit.step

@@ -35,6 +35,7 @@ class UnitState:
         "index",
         "oldest_s",
         "oracle",
+        "order",
         "ordered",
         "partition",
         "pending",
@@ -62,6 +63,7 @@ class UnitState:
         self.cost: UnitCost
         self.weight = 1.0
         self.seat = 0  # its place among the units of its partition
+        self.order = 0  # among equals the least goes first: what is nearer to a result, then by seat
         self.state = State.SUSPENDED
         self.entry: Any = None  # its entry in the ready set
         self.in_inbox = False
@@ -121,7 +123,8 @@ class UnitState:
             self.spare_s = None
         else:  # every operator of the unit runs for the quantum
             self.spare_s = max(0.0, quantum.seconds * self.cost.operators - self.debt_s)
-            timed = max(1, int((self.spare_s - self.cost.fixed_s) / self.cost.row_s))
+            # A hair's breadth more, so that rounding does not cost a row.
+            timed = max(1, int((self.spare_s - self.cost.fixed_s) / self.cost.row_s + 1e-6))
             most_rows = timed if most_rows is None else min(timed, most_rows)
         reader = self.sole
         if reader is not None:

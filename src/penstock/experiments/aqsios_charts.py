@@ -1,4 +1,4 @@
-"""How AQSIOS' figures are drawn: a colour per policy, dashes where the setting is fitted."""
+"""How AQSIOS' figures are drawn: a colour per policy, hollow markers where the setting is fitted."""
 
 from __future__ import annotations
 
@@ -18,42 +18,49 @@ _LABELS = {
     "zipf": "Zipf parameter of the selectivities (0: uniform)",
     "bursty_streams": "bursty streams (of 10)",
 }
+_SETTINGS = ("as written", "fitted (Zipf 2)")
 _CAP = 3
 
 
 def draw_utilization(sweep: Sweep, number: str, figure: Figure) -> None:
     """Figures 3, 4 and 10: a line per policy, for staleness and for response time."""
-    for axes, name in zip(figure.subplots(1, 2), ("staleness", "response_time"), strict=True):
+    figure.set_size_inches(11, 5)
+    staleness, response = figure.subplots(1, 2)
+    for axes, name in ((staleness, "staleness"), (response, "response_time")):
         for policy in _LOOKS:
-            for fitted in (False, True):
-                _line(axes, sweep, sweep.curve(policy, fitted=fitted), "utilization", name)
+            _line(axes, sweep, sweep.curve(policy), "utilization", name)
+        for policy in _LOOKS:
+            _line(axes, sweep, sweep.curve(policy, fitted=True), "utilization", name)
         _finish(axes, "utilization", name)
+    staleness.legend(fontsize="small")
     figure.suptitle(f"AQSIOS, {number}: the policies over utilisation")
 
 
-def draw_tradeoff(sweep: Sweep, betas: Sequence[float], figure: Figure) -> None:
-    """Figures 5, 6: a line per β over utilisation; 7: all β at the greatest load, one against the other."""
+def draw_tradeoff(sweep: Sweep, betas: Sequence[float], load: float, figure: Figure) -> None:
+    """Figures 5, 6: a line per β over utilisation; 7: all β at one load, staleness against response time."""
+    figure.set_size_inches(14, 5)
     response, staleness, both = figure.subplots(1, 3)
     for axes, name in ((response, "response_time"), (staleness, "staleness")):
         _line(axes, sweep, sweep.curve(RB), "utilization", name)
         for place, beta in enumerate(betas):
             points = sweep.curve(FAS, beta)
             if len(points) > 1:
-                _line(axes, sweep, points, "utilization", name, f"β = {beta:g}", ("C024689"[place + 1], "o"))
+                _line(axes, sweep, points, "utilization", name, f"fas-mcq, β = {beta:g}", (f"C{place}", "o"))
         _finish(axes, "utilization", name)
+        axes.legend(fontsize="small")
     for fitted in (False, True):
-        best = [p for beta in betas for p in sweep.curve(FAS, beta, fitted=fitted) if p.utilization == 0.95]
+        best = [p for beta in betas for p in sweep.curve(FAS, beta, fitted=fitted) if p.utilization == load]
         x = [sweep.gain(point, "response_time").mean * 100 for point in best]
         y = [sweep.gain(point).mean * 100 for point in best]
-        label = "Zipf 2, fitted" if fitted else "as written"
-        both.plot(x, y, "o--" if fitted else "o-", color="C0", label=label)
+        face = "white" if fitted else "C0"
+        both.plot(x, y, "o-", color="C0", markerfacecolor=face, label=_SETTINGS[fitted])
         for point, *at in zip(best, x, y, strict=True):
             both.annotate(f"{point.beta:g}", at, xytext=(4, 4), textcoords="offset points", fontsize="small")
     both.set_xlabel("response time above RB-MCQ (%)")
     both.set_ylabel("staleness above RB-MCQ (%)")
     both.grid(alpha=0.3)
     both.legend(fontsize="small")
-    both.set_title("all β at utilisation 0.95", fontsize="medium")
+    both.set_title(f"all β at utilisation {load:g}", fontsize="medium")
     figure.suptitle("AQSIOS, figures 5, 6 and 7: response time against staleness")
 
 
@@ -64,6 +71,7 @@ def draw_skew(sweep: Sweep, figure: Figure) -> None:
         points = [point for point in sweep.points if point.policy == policy]
         _line(axes, sweep, points, "zipf", "staleness", policy)
     _finish(axes, "zipf", "staleness")
+    axes.legend()
     figure.suptitle("AQSIOS, figure 8: skew of selectivity, equal costs, utilisation 0.95")
 
 
@@ -77,10 +85,11 @@ def draw_bursts(sweep: Sweep, figure: Figure) -> None:
             [point.bursty_streams for point in points],
             [1.0 + gain.mean for gain in gains],
             [gain.deviation for gain in gains],
-            fmt="o--" if fitted else "o-",
+            fmt="o-",
             color="C0",
+            markerfacecolor="white" if fitted else "C0",
             capsize=_CAP,
-            label="Zipf 2, fitted" if fitted else "as written",
+            label=_SETTINGS[fitted],
         )
     axes.set_xlabel(_LABELS["bursty_streams"])
     axes.set_ylabel("staleness of FAS-MCQ / staleness of RB-MCQ")
@@ -112,8 +121,9 @@ def _line(
         color=colour,
         marker=marker,
         capsize=_CAP,
-        linestyle="--" if fitted else "-",
-        label=label or (f"{policy}, Zipf 2 (fitted)" if fitted else policy),
+        linestyle="none" if fitted else "-",
+        markerfacecolor="white" if fitted else colour,
+        label=label or (f"{policy}, fitted" if fitted else policy),
     )
 
 
@@ -122,4 +132,3 @@ def _finish(axes: Axes, over: str, name: str) -> None:
     axes.set_ylabel(_LABELS[name])
     axes.set_ylim(bottom=0)
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small")

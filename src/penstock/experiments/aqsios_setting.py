@@ -1,4 +1,4 @@
-"""AQSIOS' setting (section 6 of the paper): 250 queries over ten synthetic streams, or over two real traces."""
+"""AQSIOS' setting (section 6 of the paper): 250 queries over ten synthetic streams or two real traces."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -23,9 +24,11 @@ class Change:
 
     mean: float
     deviation: float
+    seeds: int
 
     def __str__(self) -> str:
-        return f"{100 * self.mean:+.0f} ± {100 * self.deviation:.0f} %"
+        spread_ = f" ± {100 * self.deviation:.0f}" if self.seeds > 1 else ""
+        return f"{100 * self.mean:+.0f}{spread_} %"
 
 
 class Sweep:
@@ -48,7 +51,8 @@ class Sweep:
     def change(self, point: Point, base: Point, name: str = "staleness") -> Change:
         """How far the measure at a point is above that at another."""
         ratio = self.values(point, name) / self.values(base, name) - 1.0
-        return Change(float(ratio.mean()), float(ratio.std(ddof=1)) if len(ratio) > 1 else 0.0)
+        deviation = float(ratio.std(ddof=1)) if len(ratio) > 1 else 0.0
+        return Change(float(ratio.mean()), deviation, len(ratio))
 
     def gain(self, point: Point, name: str = "staleness") -> Change:
         """How far the measure at a point is above RB-MCQ's in the same setting: negative is better."""
@@ -106,7 +110,7 @@ def grows(sweep: Sweep, claim: str, published: str, curves: Iterable[Sequence[Po
     steps = [
         (sweep.mean(later) / sweep.mean(earlier) - 1.0, later.policy)
         for curve in curves
-        for earlier, later in zip(curve, curve[1:], strict=False)
+        for earlier, later in pairwise(curve)
     ]
     growth, policy = min(steps)
     return Claim(claim, published, f"least step: {100 * growth:+.0f} % ({policy})", growth > 0)

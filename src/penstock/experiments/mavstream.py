@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from penstock.experiments import mavstream_figures as figures
-from penstock.experiments.mavstream_query import NOTES, Outcome, Trial, run
-from penstock.experiments.ordering import Order, grows, order
+from penstock.experiments import mavstream_charts as charts
+from penstock.experiments.mavstream_setting import NOTES, Outcome, Trial, run
+from penstock.experiments.ordering import NOTE, Order, grows, order
 from penstock.experiments.parallel import run_all
 from penstock.experiments.report import Claim, Report, Row, Settings, spread
 
@@ -68,14 +68,14 @@ def latency(settings: Settings, size: Size | None = None) -> Report:
         _below(outcomes, "mean_latency_s", "path-capacity", "round-robin", "figure 6.1"),
         Claim(
             "path capacity has 13 % less latency than segment on average (within a factor of two)",
-            f"{PUBLISHED_GAIN:.0%}",
-            f"{gain:.0%}",
+            f"{PUBLISHED_GAIN * 100:.0f} %",
+            f"{gain * 100:.0f} %",
             PUBLISHED_GAIN / 2 <= gain <= PUBLISHED_GAIN * 2,
         ),
         _below(outcomes, "mean_latency_s", "weighted-round-robin", "round-robin", "4.1.1, no figure"),
         _growing(outcomes, "mean_latency_s", "latency", "6.2"),
     ]
-    draw = partial(figures.over_rates, rows, "mean_latency_s")
+    draw = partial(charts.over_rates, rows, "mean_latency_s")
     return Report("mavstream-latency", PAPER, settings.seed, rows, claims, draw, _notes(size))
 
 
@@ -89,7 +89,7 @@ def memory(settings: Settings, size: Size | None = None) -> Report:
         for other in ("simplified-segment", "path-capacity", "round-robin")
     ]
     claims.append(_growing(outcomes, "max_memory_bytes", "maximum memory", "6.3"))
-    draw = partial(figures.over_rates, rows, "max_memory_bytes")
+    draw = partial(charts.over_rates, rows, "max_memory_bytes")
     return Report("mavstream-memory", PAPER, settings.seed, rows, claims, draw, _notes(size))
 
 
@@ -109,7 +109,7 @@ def throughput(settings: Settings, size: Size | None = None) -> Report:
     claims.append(_growing(outcomes, "throughput_std", "the deviation of the output", "6.4"))
     claims.append(_silent(outcomes, max(size.rates)))
     first = {point: runs[0].results_per_s for point, runs in outcomes.items()}
-    draw = partial(figures.throughput, rows, first, PUBLISHED_STD)
+    draw = partial(charts.throughput, rows, first, PUBLISHED_STD)
     return Report("mavstream-throughput", PAPER, settings.seed, rows, claims, draw, _notes(size))
 
 
@@ -142,9 +142,10 @@ def burst(settings: Settings, size: Size | None = None) -> Report:
         f"{size.rows} rows per stream, windows of {BURST_WINDOW_ROWS} rows, {size.seeds} seeds.",
         f"Costs × {BURST_COSTS[-1]:g} is fitted to figure 6.7, where memory grows as long as rows are fed. "
         "As read, even the bursts are a fifth of what the query can take: what waits then, τ makes wait.",
+        NOTE,
     )
     first = {(_costs(slower), policy): runs[0].memory_bytes for (slower, policy), runs in outcomes.items()}
-    draw = partial(figures.memory_over_time, first, BURST_RATES)
+    draw = partial(charts.memory_over_time, first, BURST_RATES)
     return Report("mavstream-burst", PAPER, settings.seed, rows, claims, draw, notes)
 
 
@@ -173,7 +174,7 @@ def _measures(runs: Sequence[Outcome], names: Sequence[str]) -> Row:
 
 
 def _notes(size: Size) -> tuple[str, ...]:
-    return (*NOTES, f"{size.rows} rows per stream, windows of {WINDOW_ROWS} rows, {size.seeds} seeds.")
+    return (*NOTES, f"{size.rows} rows per stream, windows of {WINDOW_ROWS} rows, {size.seeds} seeds.", NOTE)
 
 
 def _costs(slower: float) -> str:

@@ -15,6 +15,12 @@ Points: TypeAlias = Mapping[Any, Sequence[float]]
 #: Two means closer than so many standard errors of their difference are level.
 NOISE = 2.0
 
+#: What a report says of its claims.
+NOTE = (
+    f"Level: the means differ by less than {NOISE:g} standard errors of the difference, runs paired by seed. "
+    "An order holds if it is nowhere reversed beyond that, and right on average."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

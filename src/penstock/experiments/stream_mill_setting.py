@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -49,19 +49,16 @@ def waiting(rows: int) -> Arrivals:
     return Arrivals(at_s, np.arange(rows + 1), at_s)
 
 
-def once_all_wait(
-    queries: Sequence[Query], workload: Workload, policy: str, visits: Visits | None = None
-) -> Simulation:
-    """A simulation whose first decision is made when all rows that arrive at time 0 are there.
+def once_all_wait(queries: Sequence[Query], workload: Workload) -> tuple[list[Query], Workload]:
+    """The same, with the first decision made when all rows that arrive at time 0 are there.
 
     They arrive one after the other, if at the same instant, so that a free worker would take the very first
     before the others are known. A row of no cost that comes before them all keeps it busy until they are.
     """
-    node = PlanNode(
-        Select(_GATE), (PlanNode(Source(_GATE)),), name="gate keeper", estimate=Estimate(0.0, 0.0)
-    )
-    gated = Workload({_GATE: waiting(1), **workload.arrivals}, costs=workload.costs, seed=workload.seed)
-    return Simulation([Query(_GATE, node), *queries], gated, policy, recorder=visits)
+    keeper = Estimate(cost_s=0.0, selectivity=0.0)
+    node = PlanNode(Select(_GATE), (PlanNode(Source(_GATE)),), name="gate keeper", estimate=keeper)
+    arrivals = {_GATE: waiting(1), **workload.arrivals}
+    return [Query(_GATE, node), *queries], replace(workload, arrivals=arrivals)
 
 
 def two_operators(outlier_fraction: float, seed: int) -> tuple[list[Query], Workload]:
@@ -97,8 +94,8 @@ def _mean(cost: Normal) -> float:
 
 def mean_latency_ms(task: Task) -> dict[str, float]:
     """From time 0 to when each result comes out."""
-    queries, workload = two_operators(task.outlier_fraction, task.seed)
-    results = once_all_wait(queries, workload, LATENCY_POLICIES[task.policy]).run()
+    queries, workload = once_all_wait(*two_operators(task.outlier_fraction, task.seed))
+    results = Simulation(queries, workload, LATENCY_POLICIES[task.policy]).run()
     return {"mean_latency_ms": results.mean_latency_s() / MS}
 
 
@@ -121,11 +118,11 @@ def buffer_every_ms(task: Task) -> Floats:
     A row leaves its buffer when it is done. The engine frees the rows of a step at its end, which would
     charge a visit of 90 rows with up to 89 that are gone; so the moments are taken from the rows' own costs.
     """
-    queries, workload = one_path(task.outlier_fraction, task.seed)
+    queries, workload = once_all_wait(*one_path(task.outlier_fraction, task.seed))
     visits = Visits()
-    simulation = once_all_wait(queries, workload, MEMORY_POLICIES[task.policy], visits)
+    simulation = Simulation(queries, workload, MEMORY_POLICIES[task.policy], recorder=visits)
     simulation.run()
-    tables = Tables(simulation.workload)
+    tables = Tables(workload)
     tables.use(simulation.control.graph)
     names = {index: unit.place.unit.operators[0] for index, unit in simulation.control.units.items()}
     fates = {name: tables.fates(name)[0] for name in ("O1", "O2")}

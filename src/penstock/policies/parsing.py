@@ -104,8 +104,9 @@ class Description:
 def sections(documented: object) -> tuple[str, dict[str, str]]:
     """A docstring's first paragraph, and its `Name:  text` lines."""
     text = inspect.getdoc(documented) or ""
-    summary = text.partition("\n\n")[0].replace("\n", " ")
-    found = re.findall(r"^([A-Z][A-Za-z ]+):\s+(.+(?:\n\s+.+)*)$", text, re.MULTILINE)
+    summary, _, rest = text.partition("\n\n")
+    summary = summary.replace("\n", " ")
+    found = re.findall(r"^([A-Z][A-Za-z ]+):[ ]+(.+(?:\n[ ]+.+)*)$", rest, re.MULTILINE)
     return summary, {name: re.sub(r"\s+", " ", body) for name, body in found}
 
 

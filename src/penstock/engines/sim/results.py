@@ -13,7 +13,6 @@ from penstock.engines.sim.draws import Floats, Ints
 from penstock.engines.sim.tables import UnitTable
 from penstock.engines.sim.workload import Workload
 
-
 _Part: TypeAlias = tuple[Floats, Floats, Ints, Ints, str]
 
 

@@ -58,8 +58,8 @@ NOTES = (
     f"γ = {GAMMA}, quantum {_ms(QUANTUM_S)} per operator, {_ms(DISPATCH_S)} per dispatch of a unit, "
     f"τ = {TAU} rows for paths and segments, none for round-robin. "
     "Weighted round-robin: joins and leaves twice as long.",
-    "With these sizes segment cuts each path into select | project | join and output, simplified segment only "
-    "below the join: segment has more rows waiting for τ and pays more dispatches.",
+    "With these sizes segment cuts each path into select | project | join and output, simplified segment "
+    "only below the join: segment has more rows waiting for τ and pays more dispatches.",
     "Rates are per stream, gaps exponential; beyond about 385 rows per second the query is overloaded. "
     "A row at the join becomes 1.5 rows whatever the window holds. "
     "Memory is that of the buffers, looked at every second.",
