@@ -1,8 +1,8 @@
 """What one scheduling decision costs, with few and with very many ready units.
 
-A decision is everything control does between two steps: take in the finished one, queue what it put out, rank
-again what changed, choose, and form the next train. Every unit always has rows waiting, so all of them are ready,
-and each decision is followed by an arrival that makes another unit's rank change.
+A decision is everything control does between two steps: take in the finished one, queue what it put out,
+rank again what changed, choose, and form the next train. Every unit always has rows waiting, so all of them
+are ready, and each decision is followed by an arrival that makes another unit's rank change.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ def measure(
     policies: tuple[str, ...] = tuple(MAKERS),
     sizes: tuple[int, ...] = UNITS,
     decisions: int = 20_000,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[Measured]:
     """Each policy at each size: the best of three stretches, since noise only ever adds."""
     queries = _queries(max(sizes))
     done, total = 0, len(policies) * len(sizes)
     for policy in policies:
         for size in sizes:
-            progress(done, total)
+            if progress is not None:
+                progress(done, total)
             yield Measured(policy, size, round(_microseconds(policy, queries[:size], decisions), 3))
             done += 1
-    progress(done, total)
 
 
 def _queries(count: int) -> tuple[Query, ...]:

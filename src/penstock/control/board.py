@@ -108,8 +108,7 @@ class Board:
         for unit in staying.values():
             unit.state = State.STOPPED
         for queue in (*self.queues.values(), *self._streams.values()):
-            if queue.freed < queue.tail:
-                queue.free()
+            queue.free()
         self._find_conflicts()
 
     def _new_unit(self, place: UnitPlace, before: dict[Edge, Reader], begins: dict[Port, int]) -> UnitState:

@@ -16,6 +16,7 @@ from penstock.model.unit import Cut, Unit
 from penstock.policies.costs import input_rates
 from penstock.policies.cuts.base import in_graph_order, unit_of
 from penstock.policies.policy import Policy
+from penstock.policies.ranks.base import Rank
 
 if TYPE_CHECKING:
     from penstock.control.units import UnitState
@@ -51,8 +52,8 @@ class Partition:
     """
 
     __slots__ = (
-        "busy_s", "inbox", "number", "pass_s", "policy", "priority", "queued", "ready", "rerank", "running",
-        "size", "stirred", "threads", "turn", "units", "worker",
+        "busy_s", "expires", "in_turns", "inbox", "number", "pass_s", "policy", "priority", "queued", "rank",
+        "ready", "rerank", "running", "size", "sizes", "stirred", "threads", "turn", "units", "worker",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +67,10 @@ class Partition:
     ) -> None:
         self.number = number
         self.policy = policy
+        self.rank = policy.rank
+        self.expires = type(policy.rank).expires_s is not Rank.expires_s  # whether priorities ever do
+        self.in_turns = "turn" in policy.rank.reads
+        self.sizes = type(policy.rank).quantum is not Rank.quantum  # whether the rank chooses the quantum
         self.priority = priority
         self.threads = threads
         self.worker = worker

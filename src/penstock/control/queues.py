@@ -17,8 +17,8 @@ class Queue:
     """The batches at one output port, numbered from 0 for ever; those before `freed` are gone."""
 
     __slots__ = (
-        "_batches", "_places", "base", "bytes", "ended", "freed", "offset", "port", "readers", "register_s",
-        "rows_in", "tail",
+        "_batches", "_places", "base", "bytes", "ended", "freed", "last_readers", "offset", "port", "readers",
+        "register_s", "rows_in", "tail",
     )  # fmt: skip
 
     def __init__(self, port: Port) -> None:
@@ -28,6 +28,7 @@ class Queue:
         self.offset = 0  # of a stream: where its log ends so far
         self.bytes = 0.0
         self.freed = 0
+        self.last_readers = 0  # how many readers stand at `freed`; when all have moved on, more can go
         self.ended = False
         self.register_s = float("-inf")
         self._batches: list[Batch] = []
@@ -59,9 +60,10 @@ class Queue:
         return self._batches[start - self.base : stop - self.base]
 
     def free(self) -> None:
-        """Drops what every reader has read; called when a reader that stood at `freed` has moved on."""
-        readers = self.readers
-        low = min([reader.cursor for reader in readers], default=self.tail)
+        """Drops what every reader has read."""
+        cursors = [reader.cursor for reader in self.readers]
+        low = min(cursors, default=self.tail)
+        self.last_readers = cursors.count(low)
         batches, base = self._batches, self.base
         for number in range(self.freed - base, low - base):
             self.bytes -= batches[number].bytes
@@ -129,7 +131,9 @@ class Reader:
         queue, before = self.queue, self.cursor
         self.cursor = self.claimed
         if before == queue.freed:
-            queue.free()
+            queue.last_readers -= 1
+            if not queue.last_readers:
+                queue.free()
 
     def undo(self) -> None:
         """What was claimed goes back to the front of the queue."""

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from penstock.experiments.aqsios_setting import FAS, FCFS, RB, RR, Point
 from penstock.experiments.aqsios_sweep import Sweep
 
-_LOOKS = {FAS: ("C0", "o"), RB: ("C1", "s"), RR: ("C2", "^"), FCFS: ("C3", "x")}
+_LOOKS = {FAS: ("C0", "o"), RB: ("C1", "s"), RR: ("C2", "^"), FCFS: ("C3", "D")}
 _LABELS = {
     "staleness": "mean staleness (share of time)",
     "response_time": "mean response time (s)",

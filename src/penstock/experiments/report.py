@@ -58,7 +58,7 @@ class Settings:
 
     quick: bool = False
     seed: int = 1
-    progress: Callable[[int, int], None] = field(default=lambda done, total: None)
+    progress: Callable[[int, int], None] = field(default=lambda *_: None)
 
     def seeds(self, full: int, quick: int = 1) -> list[int]:
         """Consecutive seeds, fewer when it must be quick."""

@@ -203,7 +203,7 @@ class Simulation:
                     table = lanes[lane]
                     base = clock - table.cost[lo]
                     clock = base + table.cost[hi]
-                    table.steps.append((lo, hi, base, command.step))
+                    table.steps.extend((lo, hi, base, command.step))
                     for exit_ in table.exits:
                         first, last = exit_.count[lo], exit_.count[hi]
                         if first < last:

@@ -72,7 +72,7 @@ class Results:
     def _done(self, table: UnitTable) -> Floats:
         """When each row of an entry lane was done; NaN where no step took it."""
         done = np.full(table.rows, np.nan)
-        steps = np.array(table.steps)
+        steps = np.frombuffer(table.steps).reshape(-1, 4)
         lo, hi = steps[:, 0].astype(np.int64), steps[:, 1].astype(np.int64)
         sizes = hi - lo
         index = np.repeat(lo - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(sizes.sum())

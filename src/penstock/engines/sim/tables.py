@@ -8,6 +8,7 @@ and for each exit, how many rows those become. A step over rows `[lo, hi)` is th
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeVar
 
@@ -61,7 +62,7 @@ class Exit:
 
 @dataclass(slots=True)
 class UnitTable:
-    """One entry lane of a unit, and the steps that were run over it: `(lo, hi, base, step)`.
+    """One entry lane of a unit, and the steps that were run over it: `lo, hi, base, step` of each in a row.
 
     Row `k` of a step was done at `base + cost[k + 1]`.
     """
@@ -70,7 +71,7 @@ class UnitTable:
     cost: Numbers
     exits: tuple[Exit, ...]
     sinks: tuple[Exit, ...]
-    steps: list[tuple[int, int, float, int]] = field(default_factory=list)
+    steps: array[float] = field(default_factory=lambda: array("d"))
 
 
 class Tables:

@@ -1,0 +1,206 @@
+"""Changes of queries, policy and threads while everything runs: checked at once, made one after another."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from penstock.control import events as ev
+from penstock.control.alarms import Alarms
+from penstock.control.board import Board
+from penstock.control.commands import Command, QueryEnded, QueryFailed, QueryStarted, Recut
+from penstock.control.partitions import ThreadPlan, check_groups, divide
+from penstock.control.switching import Change, Switch, begin
+from penstock.control.units import Oracle
+from penstock.errors import PolicyError, QueryError, closest
+from penstock.model.estimates import Estimates
+from penstock.model.graph import Graph
+from penstock.model.query import Query
+from penstock.plan.sharing import initial_estimates, merge, remove
+from penstock.policies.layout import lay_out
+from penstock.policies.parsing import parse
+from penstock.policies.policy import Policy
+
+
+class Changes:
+    """What is to be different, in the order it was asked for, and the switch that is under way."""
+
+    def __init__(
+        self, policy: str, threads: ThreadPlan, estimates: Estimates, oracle: Oracle | None, alarms: Alarms
+    ) -> None:
+        self._has_oracle = oracle is not None
+        self._alarms = alarms
+        self.board = Board(self.parse(policy), threads, estimates, oracle)
+        self.switch: Switch | None = None
+        self._known = estimates.operators
+        self._waiting: deque[Callable[[], Change]] = deque()
+        self._planned = Graph()  # what the graph will be when all changes are made
+        self._scheduled: dict[str, Query] = {}
+
+    def parse(self, text: str) -> Policy:
+        """A policy that can run here."""
+        policy = parse(text)
+        if policy.needs_oracle and not self._has_oracle:
+            raise PolicyError(
+                f"policy '{policy.text}' needs the true cost of every row, which only the simulator knows; "
+                "choose another policy"
+            )
+        return policy
+
+    # --- what is asked for ---
+
+    def submit(self, event: ev.QueriesSubmitted, out: list[Command]) -> None:
+        """Queries to run, now or from a later time on."""
+        merged = merge(self._planned, [*event.queries, *self._scheduled.values()])  # or it raises
+        if not self._planned.queries:
+            check_groups(merged, self.board.threads)
+        now = tuple(q for q in event.queries if q.start_s is None or q.start_s <= event.at_s)
+        for query in event.queries:
+            if query.start_s is not None and query.start_s > event.at_s:
+                self._scheduled[query.name] = query
+                self._alarms.set(query.name, query.start_s, out)
+        everything = len(now) == len(event.queries) and not self._scheduled
+        self._start(now, merged if everything else None)
+
+    def _start(self, queries: tuple[Query, ...], merged: Graph | None = None) -> None:
+        if queries:
+            graph = self._planned = merged or merge(self._planned, queries)
+            names = tuple(query.name for query in queries)
+            self._waiting.append(lambda: self._change(graph=graph, starting=names))
+
+    def wake(self, name: str) -> None:
+        """Starts a query whose time has come."""
+        self._start((self._scheduled.pop(name),))
+
+    def stop(self, event: ev.QueryStopped, out: list[Command]) -> None:
+        """A query to go."""
+        if event.query in self._scheduled:
+            del self._scheduled[event.query]
+            self._alarms.set(event.query, float("inf"), out)
+            out.append(QueryEnded(event.query, {}))
+            return
+        graph = self._planned = remove(self._planned, event.query)
+        self._waiting.append(lambda: self._change(graph=graph, ending=event.query, drain=event.drain))
+
+    def suspend(self, queries: list[str]) -> None:
+        """Queries to be held."""
+        for name in queries:
+            self._check(name)
+        self.board.suspended.update(queries)
+        self._holds_changed()
+
+    def fail(self, queries: list[str], reason: str, out: list[Command]) -> None:
+        """Queries that cannot go on."""
+        self.suspend(queries)
+        out.extend(QueryFailed(name, reason) for name in queries)
+
+    def resume(self, name: str) -> None:
+        """A held query to go on."""
+        self._check(name)
+        self.board.suspended.discard(name)
+        self._holds_changed()
+        self._waiting.append(self._change)  # its units kept the cut they had
+
+    def weigh(self, name: str, weight: float) -> None:
+        """A query's weight."""
+        self._check(name)
+        if not 0 < weight <= 1:
+            raise QueryError(f"weight {weight} of query '{name}': it must be above 0 and at most 1")
+        self.board.weights[name] = weight
+        self.board.refresh_holds()
+
+    def use_policy(self, text: str) -> None:
+        """Another policy."""
+        policy = self.parse(text)
+        self._waiting.append(lambda: self._change(policy=policy))
+
+    def use_threads(self, threads: ThreadPlan) -> None:
+        """Another division among threads."""
+        check_groups(self._planned, threads)
+        for group in threads.groups:
+            self.parse(group.policy or self.board.policy.text)
+        self._waiting.append(lambda: self._change(threads=threads))
+
+    def use_estimates(self, estimates: Estimates, *, recut: bool) -> None:
+        """Other estimates, and with `recut` a cut by them."""
+        self._known = estimates.operators
+        if recut:
+            self._waiting.append(lambda: self._change(estimates=estimates))
+        else:
+            self.board.estimates = self._with_initial(estimates, self.board.graph)
+            self.board.refresh_costs()
+
+    def _check(self, name: str) -> None:
+        if name not in self._planned.queries:
+            raise QueryError(f"no query '{name}'.{closest(name, self._planned.queries)}")
+
+    # --- what is made of it ---
+
+    @property
+    def pending(self) -> bool:
+        """Whether a change waits or is under way."""
+        return self.switch is not None or bool(self._waiting)
+
+    def advance(self, out: list[Command]) -> bool:
+        """Ends the switch under way and begins the next, until one must wait; whether the board changed."""
+        changed = False
+        while self.switch is not None or self._waiting:
+            if self.switch is None:
+                self._begin(self._waiting.popleft()())
+            assert self.switch is not None
+            if not self.switch.ready():
+                break
+            self._end(self.switch, out)
+            changed = True
+        return changed
+
+    def _begin(self, change: Change) -> None:
+        board = self.board
+        held = [unit.place.unit for unit in board.units.values() if unit.held]
+        frozen = tuple(unit for unit in held if all(name in change.graph.nodes for name in unit.operators))
+        shares = divide(change.graph, change.estimates, change.policy, change.threads, self.parse, frozen)
+        layout = lay_out(change.graph, tuple(dict.fromkeys(unit for share in shares for unit in share.units)))
+        self.switch = Switch(change, shares, layout, discard=change.ending in board.suspended)
+        begin(self.switch, board.graph, board.units.values())
+        for unit in self.switch.affected:
+            unit.partition.note(unit)
+
+    def _end(self, switch: Switch, out: list[Command]) -> None:
+        board, change = self.board, switch.change
+        ends = {} if change.ending is None else board.position(change.ending)
+        board.exchange(switch)
+        self.switch = None
+        out.append(Recut({index: unit.place.unit.operators for index, unit in board.units.items()}))
+        for query in change.starting:
+            out.append(QueryStarted(query, board.position(query)))
+        if change.ending is not None:
+            board.suspended.discard(change.ending)
+            board.weights.pop(change.ending, None)
+            out.append(QueryEnded(change.ending, ends))
+
+    def _holds_changed(self) -> None:
+        """A held unit cannot be emptied, so a switch under way must be thought over."""
+        self.board.refresh_holds()
+        if self.switch is not None:
+            for unit in self.board.units.values():
+                for reader in unit.readers:
+                    reader.limit = None
+            self._begin(self.switch.change)
+
+    def _change(self, **different: Any) -> Change:
+        board = self.board
+        now: dict[str, Any] = {
+            "graph": board.graph,
+            "policy": board.policy,
+            "threads": board.threads,
+            "estimates": board.estimates,
+        }
+        wanted = now | different
+        wanted["estimates"] = self._with_initial(wanted["estimates"], wanted["graph"])
+        return Change(**wanted)
+
+    def _with_initial(self, estimates: Estimates, graph: Graph) -> Estimates:
+        """What plans say of their operators counts until something better is known."""
+        operators = {**initial_estimates(graph), **self._known}
+        return Estimates(operators, estimates.rates, estimates.fixed_s)
