@@ -1,4 +1,4 @@
-"""Random runs: a graph, arrivals, a policy, threads, and changes while it runs; and what must be true of any."""
+"""Random runs: a graph, arrivals, a policy, threads, changes while it runs; and what must come out of any."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from penstock.control.events import (
     QuerySuspended,
     ThreadsChanged,
 )
+from penstock.control.invariants import check_invariants
 from penstock.control.log import EventLog
 from penstock.control.partitions import Group, ThreadPlan
 from penstock.engines.sim.arrivals import at_times
@@ -64,9 +65,15 @@ class Run:
             if log:
                 taken(event, answer)
 
+        simulation: Simulation
+
+        def watch(event: Event, answer: list[Command]) -> None:
+            record(event, answer)
+            check_invariants(simulation.control)
+
         simulation = Simulation(
             self.queries, self.workload, self.policy, threads=self.threads, estimates=self.estimates,
-            script=self.script, recorder=record,
+            script=self.script, recorder=watch,
         )  # fmt: skip
         return simulation, simulation.run(), taken, commands
 
@@ -120,7 +127,7 @@ def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool =
 
 
 def expected(run: Run, commands: Sequence[Command]) -> dict[str, Counter[tuple[str, int]]]:
-    """What each sink must have got: the rows of the log between the query's start and end, by leaf and offset.
+    """What each sink must have got: the rows of the log between the query's start and end, by their origin.
 
     Worked out by walking the plan over the whole log, without any schedule.
     """
@@ -128,7 +135,8 @@ def expected(run: Run, commands: Sequence[Command]) -> dict[str, Counter[tuple[s
     ends = {c.query: c.ends for c in commands if isinstance(c, QueryEnded)}
     submitted = [q for event in run.script if isinstance(event, QueriesSubmitted) for q in event.queries]
     # Merged in the order they started: a shared operator has the name its first query gave it.
-    graph = merge(Graph(), sorted([*run.queries, *submitted], key=lambda query: list(starts).index(query.name)))
+    in_order = {name: place for place, name in enumerate(starts)}
+    graph = merge(Graph(), sorted([*run.queries, *submitted], key=lambda query: in_order[query.name]))
     tables = Tables(run.workload)
     tables.use(graph)
     wanted: dict[str, Counter[tuple[str, int]]] = {}
