@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from penstock.control.lifecycle import State
@@ -63,16 +63,22 @@ class Board:
         self.refresh_costs()
         self.refresh_holds()
 
-    def position(self, query: str) -> dict[str, int]:
-        """The offset of each stream from which on rows have not yet passed what the query consists of."""
-        members = set(self.graph.members[query])
-        offsets = {name: self.source(name).offset for name in self.graph.sources if name in members}
+    def positions(self, queries: Iterable[str]) -> dict[str, dict[str, int]]:
+        """For each query, the offset of each stream from which on rows have not yet passed its operators."""
+        readers: dict[str, list[Reader]] = {}
         for unit in self.units.values():
             for reader in unit.readers:
-                if not members.isdisjoint(edge.reader for edge in reader.edges):
-                    for batch in reader.queue.slice(reader.cursor, reader.queue.tail):
-                        offsets[batch.leaf] = min(offsets[batch.leaf], batch.lo)
-        return offsets
+                for edge in reader.edges:
+                    readers.setdefault(edge.reader, []).append(reader)
+        found: dict[str, dict[str, int]] = {}
+        for query in queries:
+            members = self.graph.members[query]
+            offsets = {name: self.source(name).offset for name in members if self.graph.is_source(name)}
+            for reader in (reader for name in members for reader in readers.get(name, ())):
+                for batch in reader.queue.slice(reader.cursor, reader.queue.tail):
+                    offsets[batch.leaf] = min(offsets[batch.leaf], batch.lo)
+            found[query] = offsets
+        return found
 
     def _place_queues(self, switch: Switch) -> None:
         for queue in self.queues.values():

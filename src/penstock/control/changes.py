@@ -168,16 +168,16 @@ class Changes:
 
     def _end(self, switch: Switch, out: list[Command]) -> None:
         board, change = self.board, switch.change
-        ends = {} if change.ending is None else board.position(change.ending)
+        ends = board.positions([change.ending]) if change.ending is not None else {}
         board.exchange(switch)
         self.switch = None
         out.append(Recut({index: unit.place.unit.operators for index, unit in board.units.items()}))
-        for query in change.starting:
-            out.append(QueryStarted(query, board.position(query)))
+        starts = board.positions(change.starting)
+        out.extend(QueryStarted(query, starts[query]) for query in change.starting)
         if change.ending is not None:
             board.suspended.discard(change.ending)
             board.weights.pop(change.ending, None)
-            out.append(QueryEnded(change.ending, ends))
+            out.append(QueryEnded(change.ending, ends[change.ending]))
 
     def _holds_changed(self) -> None:
         """A held unit cannot be emptied, so a switch under way must be thought over."""
