@@ -109,7 +109,7 @@ class Board:
                 unit.order = unit.seat - partition.size * depth[unit.place.unit.operators[0]]
             reads = share.policy.rank.reads
             partition.rerank = bool(reads & {"pending", "rows"}) or (
-                "cost" in reads and self.estimates.fixed_s > 0
+                "cost" in reads and self.estimates.fixed_s + self.estimates.dispatch_s > 0
             )
         for unit in staying.values():
             unit.state = State.STOPPED

@@ -203,4 +203,4 @@ class Changes:
     def _with_initial(self, estimates: Estimates, graph: Graph) -> Estimates:
         """What plans say of their operators counts until something better is known."""
         operators = {**initial_estimates(graph), **self._known}
-        return Estimates(operators, estimates.rates, estimates.fixed_s)
+        return Estimates(operators, estimates.rates, estimates.fixed_s, estimates.dispatch_s)

@@ -28,12 +28,15 @@ class Estimate:
 class Estimates:
     """All operators', the streams' rates in rows per second, and what a step costs before its first row.
 
-    `fixed_s` is `F` of the cost formulas: 0 in the papers, a Spark job's overhead here.
+    `fixed_s` is `F` of the cost formulas: 0 in the papers, a Spark job's overhead here. `dispatch_s` is what
+    starting each operator of a step costs: a thread switch in the papers' engines, nothing on Spark, where a
+    unit is one job.
     """
 
     operators: Mapping[str, Estimate] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     fixed_s: float = 0.0
+    dispatch_s: float = 0.0
 
     def of(self, operator: str) -> Estimate:
         """The operator's estimate, or the default one before anything is known."""

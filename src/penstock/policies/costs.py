@@ -151,7 +151,7 @@ def unit_cost(graph: Graph, estimates: Estimates, rates: Mapping[str, float], pl
                 selectivity += leaving
                 out_bytes += leaving * estimate.out_bytes
     return UnitCost(
-        fixed_s=estimates.fixed_s,
+        fixed_s=estimates.fixed_s + estimates.dispatch_s * len(place.unit.operators),
         row_s=max(row_s, 1e-12),
         selectivity=selectivity + outputs,
         outputs=outputs,

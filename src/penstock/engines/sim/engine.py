@@ -65,6 +65,7 @@ class Simulation:
         self._on_demand = timestamps_on_demand
         self._tables = Tables(workload)
         self._units: dict[int, list[list[list[UnitTable]]]] = {}  # by reader, edge and lane
+        self._fixed: dict[int, float] = {}  # seconds before a unit's first row
         self._past: list[UnitTable] = []
         self._sizes: dict[str, float] = {}  # bytes per row of each stream that is read
         self._timers: list[tuple[float, int, Event]] = []
@@ -187,6 +188,8 @@ class Simulation:
             self._past.extend(_flat(self._units.pop(index)))
         for index, unit in units.items():
             if index not in self._units:
+                operators = len(unit.place.unit.operators)
+                self._fixed[index] = self.workload.fixed_s + self.workload.dispatch_s * operators
                 self._units[index] = [
                     [self._tables.unit_tables(unit.place, edge) for edge in reader.edges]
                     for reader in unit.readers
@@ -195,7 +198,7 @@ class Simulation:
     def _run_step(self, command: RunStep) -> None:
         entries = self._units[command.unit]
         start = self._now
-        clock = start + self.workload.fixed_s
+        clock = start + self._fixed[command.unit]
         outputs: list[Output] = []
         for take in command.takes:
             for lane, lo, hi in _runs(take.batches):

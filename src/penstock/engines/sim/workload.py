@@ -18,13 +18,15 @@ class Workload:
 
     `truth` holds true selectivities and sizes (by default what the plans say), `costs` where the cost of each
     row comes from (by default always the truth's `cost_s`). `fixed_s` is what a step costs before its first
-    row. Results are delivered row by row as they come out of a step, or all when the step is done.
+    row, `dispatch_s` what starting each of its operators does. Results are delivered row by row as they come
+    out of a step, or all when the step is done.
     """
 
     arrivals: Mapping[str, Arrivals]
     truth: Mapping[str, Estimate] = field(default_factory=dict)
     costs: Mapping[str, Distribution] = field(default_factory=dict)
     fixed_s: float = 0.0
+    dispatch_s: float = 0.0
     seed: int = 0
     deliver_at_end: bool = False
 
@@ -43,4 +45,4 @@ class Workload:
             for stream, arrivals in self.arrivals.items()
             if arrivals.rows
         }
-        return Estimates({**initial_estimates(graph), **self.truth}, rates, self.fixed_s)
+        return Estimates({**initial_estimates(graph), **self.truth}, rates, self.fixed_s, self.dispatch_s)
