@@ -34,7 +34,7 @@ class Changes:
         self.board = Board(self.parse(policy), threads, estimates, oracle)
         self.switch: Switch | None = None
         self._known = estimates.operators
-        self._waiting: deque[Callable[[], Change]] = deque()
+        self.waiting: deque[Callable[[], Change]] = deque()
         self._planned = Graph()  # what the graph will be when all changes are made
         self._scheduled: dict[str, Query] = {}
 
@@ -67,7 +67,7 @@ class Changes:
         if queries:
             graph = self._planned = merged or merge(self._planned, queries)
             names = tuple(query.name for query in queries)
-            self._waiting.append(lambda: self._change(graph=graph, starting=names))
+            self.waiting.append(lambda: self._change(graph=graph, starting=names))
 
     def wake(self, name: str) -> None:
         """Starts a query whose time has come."""
@@ -81,7 +81,7 @@ class Changes:
             out.append(QueryEnded(event.query, {}))
             return
         graph = self._planned = remove(self._planned, event.query)
-        self._waiting.append(lambda: self._change(graph=graph, ending=event.query, drain=event.drain))
+        self.waiting.append(lambda: self._change(graph=graph, ending=event.query, drain=event.drain))
 
     def suspend(self, queries: list[str]) -> None:
         """Queries to be held."""
@@ -100,7 +100,7 @@ class Changes:
         self._check(name)
         self.board.suspended.discard(name)
         self._holds_changed()
-        self._waiting.append(self._change)  # its units kept the cut they had
+        self.waiting.append(self._change)  # its units kept the cut they had
 
     def weigh(self, name: str, weight: float) -> None:
         """A query's weight."""
@@ -113,20 +113,20 @@ class Changes:
     def use_policy(self, text: str) -> None:
         """Another policy."""
         policy = self.parse(text)
-        self._waiting.append(lambda: self._change(policy=policy))
+        self.waiting.append(lambda: self._change(policy=policy))
 
     def use_threads(self, threads: ThreadPlan) -> None:
         """Another division among threads."""
         check_groups(self._planned, threads)
         for group in threads.groups:
             self.parse(group.policy or self.board.policy.text)
-        self._waiting.append(lambda: self._change(threads=threads))
+        self.waiting.append(lambda: self._change(threads=threads))
 
     def use_estimates(self, estimates: Estimates, *, recut: bool) -> None:
         """Other estimates, and with `recut` a cut by them."""
         self._known = estimates.operators
         if recut:
-            self._waiting.append(lambda: self._change(estimates=estimates))
+            self.waiting.append(lambda: self._change(estimates=estimates))
         else:
             self.board.estimates = self._with_initial(estimates, self.board.graph)
             self.board.refresh_costs()
@@ -137,17 +137,12 @@ class Changes:
 
     # --- what is made of it ---
 
-    @property
-    def pending(self) -> bool:
-        """Whether a change waits or is under way."""
-        return self.switch is not None or bool(self._waiting)
-
     def advance(self, out: list[Command]) -> bool:
         """Ends the switch under way and begins the next, until one must wait; whether the board changed."""
         changed = False
-        while self.switch is not None or self._waiting:
+        while self.switch is not None or self.waiting:
             if self.switch is None:
-                self._begin(self._waiting.popleft()())
+                self._begin(self.waiting.popleft()())
             assert self.switch is not None
             if not self.switch.ready():
                 break

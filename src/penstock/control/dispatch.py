@@ -134,7 +134,8 @@ class Dispatcher:
         partition = unit.partition
         partition.running -= 1
         partition.stirred.append(partition)
-        self._threads.charge(partition, cost_s)
+        partition.busy_s += cost_s
+        partition.pass_s += cost_s / partition.priority
         if self._kept_out:
             partition.stirred.extend(self._kept_out.pop(worker, ()))
         unit.step = 0

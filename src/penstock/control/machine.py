@@ -79,7 +79,8 @@ class Control:
         self.now_s = now_s
         if self._alarms.next_s <= now_s:
             self._wake(now_s, out)
-        if self._changes.pending and self._changes.advance(out):
+        changes = self._changes
+        if (changes.switch is not None or changes.waiting) and changes.advance(out):
             self._dispatch.settle_in()
             for queue in list(self._board.queues.values()):
                 if queue.ended:

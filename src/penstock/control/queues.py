@@ -111,13 +111,13 @@ class Reader:
                 rows += queue.batch(number).rows
                 number += 1
             stop = number
-        batches = queue.slice(start, stop)
+        batches = tuple(queue.slice(start, stop))
         self.claimed = stop
         if stop == queue.tail:
             self.rows_read = queue.rows_in
         else:
             self.rows_read += sum([batch.rows for batch in batches])
-        return tuple(batches)
+        return batches
 
     def claim_one(self) -> Batch:
         """Puts the next batch into a step's hands."""

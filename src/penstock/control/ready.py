@@ -89,7 +89,15 @@ class ReadySet:
         elif key > self._top:
             self._far.append(entry)
         else:
-            self._place(entry)
+            for rung in self._rungs:
+                index = rung.index(key)
+                if index >= rung.current:
+                    rung.add(index, entry)
+                    return
+            heappush(self._near, entry)
+            if len(self._near) > 4 * _NEAR:
+                crowd, self._near = self._near, []
+                self._spread(crowd)
 
     def discard(self, unit: Any) -> None:
         """Takes the unit out, if it is in."""
@@ -111,18 +119,6 @@ class ReadySet:
                     return unit
             self._refill()
         return None
-
-    def _place(self, entry: Entry) -> None:
-        key = entry[0]
-        for rung in self._rungs:
-            index = rung.index(key)
-            if index >= rung.current:
-                rung.add(index, entry)
-                return
-        heappush(self._near, entry)
-        if len(self._near) > 4 * _NEAR:
-            crowd, self._near = self._near, []
-            self._spread(crowd)
 
     def _refill(self) -> None:
         rungs = self._rungs

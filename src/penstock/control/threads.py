@@ -36,8 +36,3 @@ class ThreadScheduler:
         partition.queued = False
         self._now = max(self._now, pass_s)
         return partition
-
-    def charge(self, partition: Partition, seconds: float) -> None:
-        """Accounts for what a partition has used."""
-        partition.busy_s += seconds
-        partition.pass_s += seconds / partition.priority

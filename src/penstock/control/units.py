@@ -40,7 +40,6 @@ class UnitState:
         "partition",
         "pending",
         "place",
-        "place_in_line",
         "readers",
         "seat",
         "sole",
@@ -75,7 +74,6 @@ class UnitState:
         self.wake_s = float("inf")
         self.pending = 0
         self.oldest_s = 0.0
-        self.place_in_line = 0
 
     def look(self, tau: int) -> bool:
         """Counts what waits, for ranks to read; whether that is enough to run."""
@@ -87,22 +85,19 @@ class UnitState:
             rows = queue.rows_in - reader.rows_read
             self.pending = rows or 1
             self.oldest_s = queue.batch(start).arrived_s
-            self.place_in_line = queue.place(start)
             return rows > tau or tau == 0 or queue.ended
         return self._look_in_order(tau) if self.ordered else self._look_at_all(tau)
 
     def _look_at_all(self, tau: int) -> bool:
-        rows, oldest, place, waived, waits = 0, float("inf"), 0, tau == 0, False
+        rows, oldest, waived, waits = 0, float("inf"), tau == 0, False
         for reader in self.readers:
             start, queue = reader.claimed, reader.queue
             if start < (queue.tail if reader.limit is None else reader.end):
                 rows += reader.waiting_rows()
-                head = queue.batch(start)
-                if head.arrived_s < oldest or not waits:
-                    oldest, place = head.arrived_s, queue.place(start)
+                oldest = min(oldest, queue.batch(start).arrived_s)
                 waits = True
                 waived = waived or queue.ended or reader.limit is not None
-        self.pending, self.oldest_s, self.place_in_line = rows or 1, oldest, place
+        self.pending, self.oldest_s = rows or 1, oldest
         return waits and (waived or rows > tau)
 
     def _look_in_order(self, tau: int) -> bool:
@@ -112,7 +107,6 @@ class UnitState:
         head = reader.queue.batch(reader.claimed)
         rows = sum(r.waiting_rows() for r in self.readers)
         self.pending, self.oldest_s = rows or 1, head.arrived_s
-        self.place_in_line = reader.queue.place(reader.claimed)
         waived = tau == 0 or any(r.queue.ended or r.limit is not None for r in self.readers)
         return waived or rows > tau
 
@@ -150,6 +144,12 @@ class UnitState:
             else:
                 taken.append(Take(reader.number, reader.edges, (batch,)))
         return tuple(taken)
+
+    @property
+    def place_in_line(self) -> int:
+        """Which of all batches put into queues so far its oldest waiting one was."""
+        reader = self.sole or self._oldest()
+        return 0 if reader is None else reader.queue.place(reader.claimed)
 
     def _oldest(self) -> Reader | None:
         waiting = [reader for reader in self.readers if reader.claimed < reader.end]

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from penstock.experiments.aqsios_setting import FAS, FCFS, RB, RR, Point
-from penstock.experiments.aqsios_sweep import Sweep
+from penstock.experiments.aqsios_sweep import AS_WRITTEN, FITTED, ROW_BY_ROW, Sweep
 
 _LOOKS = {FAS: ("C0", "o"), RB: ("C1", "s"), RR: ("C2", "^"), FCFS: ("C3", "D")}
 _LABELS = {
@@ -18,7 +18,7 @@ _LABELS = {
     "zipf": "Zipf parameter of the selectivities (0: uniform)",
     "bursty_streams": "bursty streams (of 10)",
 }
-_SETTINGS = ("as written", "fitted (Zipf 2)")
+_FACES = {AS_WRITTEN: "C0", FITTED: "white"}
 _CAP = 3
 
 
@@ -30,7 +30,7 @@ def draw_utilization(sweep: Sweep, number: str, figure: Figure) -> None:
         for policy in _LOOKS:
             _line(axes, sweep, sweep.curve(policy), "utilization", name)
         for policy in _LOOKS:
-            _line(axes, sweep, sweep.curve(policy, fitted=True), "utilization", name)
+            _line(axes, sweep, sweep.curve(policy, setting=FITTED), "utilization", name)
         _finish(axes, "utilization", name)
     staleness.legend(fontsize="small")
     figure.suptitle(f"AQSIOS, {number}: the policies over utilisation")
@@ -48,12 +48,11 @@ def draw_tradeoff(sweep: Sweep, betas: Sequence[float], load: float, figure: Fig
                 _line(axes, sweep, points, "utilization", name, f"fas-mcq, β = {beta:g}", (f"C{place}", "o"))
         _finish(axes, "utilization", name)
         axes.legend(fontsize="small")
-    for fitted in (False, True):
-        best = [p for beta in betas for p in sweep.curve(FAS, beta, fitted=fitted) if p.utilization == load]
+    for setting, face in _FACES.items():
+        best = [p for beta in betas for p in sweep.curve(FAS, beta, setting) if p.utilization == load]
         x = [sweep.gain(point, "response_time").mean * 100 for point in best]
         y = [sweep.gain(point).mean * 100 for point in best]
-        face = "white" if fitted else "C0"
-        both.plot(x, y, "o-", color="C0", markerfacecolor=face, label=_SETTINGS[fitted])
+        both.plot(x, y, "o-", color="C0", markerfacecolor=face, label=setting)
         for point, *at in zip(best, x, y, strict=True):
             both.annotate(f"{point.beta:g}", at, xytext=(4, 4), textcoords="offset points", fontsize="small")
     both.set_xlabel("response time above RB-MCQ (%)")
@@ -78,8 +77,8 @@ def draw_skew(sweep: Sweep, figure: Figure) -> None:
 def draw_bursts(sweep: Sweep, figure: Figure) -> None:
     """Figure 9: FAS-MCQ's staleness in proportion to RB-MCQ's."""
     axes = figure.subplots()
-    for fitted in (False, True):
-        points = sweep.curve(FAS, fitted=fitted)
+    for setting, face in (*_FACES.items(), (ROW_BY_ROW, "C1")):
+        points = sweep.curve(FAS, setting=setting)
         gains = [sweep.gain(point) for point in points]
         axes.errorbar(
             [point.bursty_streams for point in points],
@@ -87,9 +86,9 @@ def draw_bursts(sweep: Sweep, figure: Figure) -> None:
             [gain.deviation for gain in gains],
             fmt="o-",
             color="C0",
-            markerfacecolor="white" if fitted else "C0",
+            markerfacecolor=face,
             capsize=_CAP,
-            label=_SETTINGS[fitted],
+            label=setting,
         )
     axes.set_xlabel(_LABELS["bursty_streams"])
     axes.set_ylabel("staleness of FAS-MCQ / staleness of RB-MCQ")
@@ -112,7 +111,7 @@ def _line(
     if not points:
         return
     policy = points[0].policy
-    fitted = label is None and points[0] in sweep.curve(policy, fitted=True)
+    fitted = label is None and points[0] in sweep.curve(policy, setting=FITTED)
     colour, marker = look or _LOOKS[policy]
     axes.errorbar(
         [getattr(point, over) for point in points],

@@ -16,6 +16,8 @@ from penstock.experiments.report import Claim, Row, Settings, spread
 MEASURES = ("staleness", "response_time", "weighted_staleness")
 TOLERANCE = 0.05  # of a published percentage, which is a round number read off a figure
 FITTED_ZIPF = 2.0
+#: Whether a point's setting is the paper's default, or one that comes nearer to the paper's numbers.
+AS_WRITTEN, FITTED, ROW_BY_ROW = "as written", "fitted", "fitted, row by row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +60,15 @@ class Sweep:
         """How far the measure at a point is above RB-MCQ's in the same setting: negative is better."""
         return self.change(point, point.under(RB), name)
 
-    def curve(self, policy: str, beta: float = 1.0, *, fitted: bool = False) -> list[Point]:
-        """A policy's points in the setting as written, or in the fitted one."""
-        return [p for p in self.points if p == p.under(policy, beta) and is_fitted(p) == fitted]
+    def curve(self, policy: str, beta: float = 1.0, setting: str = AS_WRITTEN) -> list[Point]:
+        """A policy's points in one of the settings."""
+        return [p for p in self.points if p == p.under(policy, beta) and setting_of(p) == setting]
 
     def rows(self, columns: Sequence[str], *, fitted: bool = True) -> list[Row]:
         """The report's rows. If some are fitted to the paper's numbers, each says whether it is."""
         return [
             {
-                **({"setting": "fitted" if is_fitted(point) else "as written"} if fitted else {}),
+                **({"setting": setting_of(point)} if fitted else {}),
                 **{name: _column(point, name) for name in columns},
                 "policy": f"{point.policy}, weighted" if point.weighted else point.policy,
                 **spread(samples, MEASURES),
@@ -75,9 +77,11 @@ class Sweep:
         ]
 
 
-def is_fitted(point: Point) -> bool:
-    """Whether the setting is not the paper's default, but one that comes nearer to its numbers."""
-    return point.zipf == FITTED_ZIPF and not point.equal_costs
+def setting_of(point: Point) -> str:
+    """What the setting is called."""
+    if point.zipf != FITTED_ZIPF:
+        return AS_WRITTEN
+    return ROW_BY_ROW if point.row_by_row else FITTED
 
 
 def _column(point: Point, name: str) -> float | None:
