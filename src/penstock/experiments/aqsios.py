@@ -48,7 +48,7 @@ BETAS = (0.0, 0.1, 0.25, 0.5, 0.75, 1.0)
 CURVE_BETAS = (0.25, 0.5, 1.0)  # of the figures over utilisation
 ZIPFS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 BURSTY = (0, 2, 4, 5, 6, 8, 10)
-TRACE_SECONDS, QUICK_TRACE_SECONDS = 30, 3
+TRACE_SECONDS, QUICK_TRACE_SECONDS = 15, 3
 TRACE_UTILIZATIONS = (0.3, 0.5, 0.7, 0.9, HIGH)
 
 _NOTES = (
