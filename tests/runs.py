@@ -30,7 +30,7 @@ from penstock.engines.sim.workload import Workload
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
 from penstock.model.query import Query
-from penstock.plan.sharing import merge
+from penstock.plan.sharing import merge, remove
 from tests.strategies import graphs
 
 REPLAYABLE = (
@@ -129,24 +129,26 @@ def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool =
 def expected(run: Run, commands: Sequence[Command]) -> dict[str, Counter[tuple[str, int]]]:
     """What each sink must have got: the rows of the log between the query's start and end, by their origin.
 
-    Worked out by walking the plan over the whole log, without any schedule.
+    Worked out by walking the plan over the whole log, without any schedule. The graph is followed through
+    starts and ends, since a shared operator has the name that the first of its queries gave it.
     """
-    starts = {c.query: c.starts for c in commands if isinstance(c, QueryStarted)}
-    ends = {c.query: c.ends for c in commands if isinstance(c, QueryEnded)}
     submitted = [q for event in run.script if isinstance(event, QueriesSubmitted) for q in event.queries]
-    # Merged in the order they started: a shared operator has the name its first query gave it.
-    in_order = {name: place for place, name in enumerate(starts)}
-    graph = merge(Graph(), sorted([*run.queries, *submitted], key=lambda query: in_order[query.name]))
-    tables = Tables(run.workload)
-    tables.use(graph)
+    queries = {query.name: query for query in [*run.queries, *submitted]}
+    ends = {c.query: c.ends for c in commands if isinstance(c, QueryEnded)}
+    graph = Graph()
     wanted: dict[str, Counter[tuple[str, int]]] = {}
-    for edges in graph.sinks.values():
-        for edge in edges:
-            query = next(name for name, members in graph.members.items() if edge.reader in members)
+    for command in commands:
+        if isinstance(command, QueryEnded):
+            graph = remove(graph, command.query)
+        elif isinstance(command, QueryStarted):
+            graph = merge(graph, [queries[command.query]])
+            tables = Tables(run.workload)
+            tables.use(graph)
+            sink = graph.members[command.query][-1]
             rows: Counter[tuple[str, int]] = Counter()
-            for lane in tables.lanes(edge.port):
-                low = starts[query].get(lane.leaf, 0)
-                high = ends.get(query, {}).get(lane.leaf, len(lane.offsets) + 10**9)
+            for lane in tables.lanes(graph.nodes[sink].inputs[0]):
+                low = command.starts.get(lane.leaf, 0)
+                high = ends.get(command.query, {}).get(lane.leaf, run.workload.arrivals[lane.leaf].rows)
                 rows.update((lane.leaf, int(o)) for o in lane.offsets if low <= o < high)
-            wanted[edge.reader] = rows
+            wanted[sink] = rows
     return wanted

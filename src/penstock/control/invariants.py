@@ -19,11 +19,9 @@ def check_invariants(control: Control) -> None:
         _must(
             not (unit.step and running), f"unit '{unit.place.unit.name}' runs beside one it shares state with"
         )
-    for partition in control.partitions:
+    for partition in control.partitions:  # right after a change it may run more steps than it has threads
         busy = sum(1 for unit in partition.units if unit.step)
-        _must(
-            busy == partition.running <= partition.threads, f"partition {partition.number} runs {busy} steps"
-        )
+        _must(busy == partition.running, f"partition {partition.number} runs {busy} steps")
     for queue in {id(r.queue): r.queue for unit in control.units.values() for r in unit.readers}.values():
         _check_queue(queue)
 

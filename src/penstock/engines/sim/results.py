@@ -13,7 +13,7 @@ from penstock.engines.sim.draws import Floats, Ints
 from penstock.engines.sim.tables import UnitTable
 from penstock.engines.sim.workload import Workload
 
-_Part: TypeAlias = tuple[Floats, Floats, Ints, Ints, str]
+_Part: TypeAlias = tuple[Floats, Floats, Ints, Ints, Ints]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,13 @@ class Delivered:
     delivered_s: Floats
     offsets: Ints
     lanes: Ints
-    leaves: list[str]
+    leaf_numbers: Ints
+    streams: tuple[str, ...]
+
+    @property
+    def leaves(self) -> list[str]:
+        """The stream each row stems from."""
+        return [self.streams[number] for number in self.leaf_numbers]
 
     def latency_s(self) -> Floats:
         """Seconds each row took."""
@@ -52,6 +58,7 @@ class Results:
         """Works out from the steps that were run when each row was delivered."""
         self.end_s = now_s
         self.rows_left = control.queued_rows()
+        streams = tuple(self._workload.arrivals)
         found: dict[str, list[_Part]] = {
             edge.reader: [] for edges in control.graph.sinks.values() for edge in edges
         }
@@ -63,11 +70,12 @@ class Results:
                     counts = np.diff(np.asarray(exit_.count))
                     delivered = np.repeat(done_s, counts)
                     got = ~np.isnan(delivered)
-                    number = np.full(int(got.sum()), exit_.lane)
-                    part = (lane.arrived_s[got], delivered[got], lane.offsets[got], number, lane.leaf)
+                    lanes = np.full(int(got.sum()), exit_.lane)
+                    leaves = np.full(int(got.sum()), streams.index(lane.leaf))
+                    part = (lane.arrived_s[got], delivered[got], lane.offsets[got], lanes, leaves)
                     found.setdefault(exit_.sink, []).append(part)
         for sink, parts in found.items():
-            self.delivered[sink] = _in_order(parts)
+            self.delivered[sink] = _in_order(parts, streams)
 
     def _done(self, table: UnitTable) -> Floats:
         """When each row of an entry lane was done; NaN where no step took it."""
@@ -146,14 +154,11 @@ class Results:
         return float((values * spans).sum() / max(self.end_s, 1e-12))
 
 
-def _in_order(parts: list[_Part]) -> Delivered:
+def _in_order(parts: list[_Part], streams: tuple[str, ...]) -> Delivered:
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
-        return Delivered(np.zeros(0), np.zeros(0), nothing, nothing, [])
+        return Delivered(np.zeros(0), np.zeros(0), nothing, nothing, nothing, streams)
     arrived, delivered = (np.concatenate([part[n] for part in parts]) for n in (0, 1))
-    offsets, lanes = (np.concatenate([part[n] for part in parts]) for n in (2, 3))
-    leaves = [part[4] for part in parts for _ in range(len(part[2]))]
+    offsets, lanes, leaves = (np.concatenate([part[n] for part in parts]) for n in (2, 3, 4))
     order = np.argsort(delivered, kind="stable")
-    return Delivered(
-        arrived[order], delivered[order], offsets[order], lanes[order], [leaves[n] for n in order]
-    )
+    return Delivered(arrived[order], delivered[order], offsets[order], lanes[order], leaves[order], streams)
