@@ -51,7 +51,7 @@ def test_a_figure_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> N
     (tmp_path / "file").write_text("")
     done = penstock("reproduce", "mss-latency", "--quick", "--out", str(tmp_path / "file"))
     assert done.returncode == 2
-    assert "cannot write the figure" in done.stderr
+    assert "it is not a directory; choose another --out" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 from collections.abc import Iterator
@@ -29,14 +30,18 @@ app = typer.Typer(
 bench = typer.Typer(help="Measures Penstock itself.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 
-out = Console()
+#: Wide enough for every table where there is no terminal to fit into.
+out = Console(width=None if sys.stdout.isatty() else 160)
 err = Console(stderr=True)  # progress and errors; standard output is for results
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def main() -> None:
     """Runs the command; a user's mistake is one line on standard error, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # the papers' signs, on a terminal that lacks them
     try:
         app()
     except PenstockError as error:
@@ -48,12 +53,25 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        err.print(f"[bold red]error:[/] cannot write the output: {error.strerror}", highlight=False)
+        sys.exit(2)
 
 
-@app.command()
-def version() -> None:
-    """Which Penstock this is."""
-    print(__version__)
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What stands before the command."""
+    del version
 
 
 @app.command()
@@ -123,13 +141,19 @@ def reproduce(
         bool, typer.Option("--check", help="Exit 1 if a published claim does not hold.")
     ] = False,
 ) -> None:
-    """Runs a paper's experiment in virtual time, draws its figure, and holds its claims against it."""
+    """Runs a paper's experiment in virtual time, draws its figure, and holds its claims against it.
+
+    IDs: mavstream-latency, mavstream-memory, mavstream-throughput, mavstream-burst, hmts-decoupling,
+    hmts-vs-gts, hmts-vo, mss-latency, mss-memory, fas-utilization, fas-tradeoff, fas-skew, fas-bursts,
+    fas-trace. Which claims are known to hold: docs/experiments.md.
+    """
     from penstock.experiments.catalogue import EXPERIMENTS, find
-    from penstock.experiments.figures import save
+    from penstock.experiments.figures import check_folder, save
     from penstock.experiments.report import Report, Settings
 
     ids = list(EXPERIMENTS) if experiment == "all" else [experiment]
     chosen = {id_: find(id_) for id_ in ids}
+    check_folder(to)
     reports: list[Report] = []
     skipped: dict[str, str] = {}
     for id_, run in chosen.items():
@@ -146,7 +170,7 @@ def reproduce(
         if not as_json:
             _show(reports[-1], picture)
     if as_json:
-        shown = [report.as_json() for report in reports]
+        shown = [report.as_json() | {"quick": quick} for report in reports]
         _print_json(shown[0] if experiment != "all" else {"experiments": shown, "skipped": skipped})
     failed = [f"{r.id}: {c.claim}" for r in reports for c in r.claims if not c.holds]
     if experiment == "all" and not as_json:
@@ -162,7 +186,9 @@ def reproduce(
 
 def _show(report: Any, picture: Path) -> None:
     columns = list(dict.fromkeys(name for row in report.rows for name in row if not name.endswith("_std")))
-    table = Table(*columns, title=f"{report.id} ({report.paper})")
+    table = Table(title=f"{report.id} ({report.paper})")
+    for name in columns:
+        table.add_column(name, overflow="fold")
     for row in report.rows:
         table.add_row(*(_cell(row, name) for name in columns))
     out.print(table)
@@ -217,7 +243,9 @@ def demo(
 ) -> None:
     """The policies at work: one burst through one graph, in virtual time, a curve for each policy."""
     from penstock.experiments.demo import POLICIES, picture, run
+    from penstock.experiments.figures import check_folder
 
+    check_folder(to)
     with _progress("demo") as progress:
         shown = run(progress)
     table = Table(
@@ -239,17 +267,35 @@ def demo(
             str(one.steps),
         )
     out.print(table)
+    out.print("stale: the share of time in which a row waited that would change a result", highlight=False)
     out.print(f"picture: {picture(shown, to)}", highlight=False)
     out.print("Next: `penstock policies`, `penstock reproduce all --quick`.", highlight=False)
 
 
 @contextmanager
 def _progress(what: str) -> Iterator[Any]:
-    """A bar on standard error while something long runs; silent where that is not a terminal."""
+    """A bar on standard error while something long runs; a line at each quarter where that is no terminal."""
+    if not err.is_terminal:
+        yield _Quarters(what)
+        return
     columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True, disable=not err.is_terminal) as bar:
+    with Progress(*columns, console=err, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+class _Quarters:
+    """Says how far something is, four times."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._said = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        quarter = 4 * done // total if total else 0
+        if quarter > self._said:
+            self._said = quarter
+            err.print(f"{self._what}: {done} of {total}", highlight=False)
 
 
 def _print_json(value: Any) -> None:

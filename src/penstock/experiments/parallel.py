@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
 from typing import TypeVar
 
 Task = TypeVar("Task")
@@ -28,12 +30,26 @@ def run_all(
     # A forked child would inherit the parent's plotting and terminal state.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures = {pool.submit(function, task): number for number, task in enumerate(tasks)}
         try:
+            with _children_deaf_to_interrupts():
+                futures = {pool.submit(function, task): number for number, task in enumerate(tasks)}
             for done, future in enumerate(as_completed(futures), start=1):
                 found[futures[future]] = future.result()
                 progress(done, len(tasks))
         except BaseException:
+            # Ctrl-C should not wait for simulations that nobody will look at.
+            for child in multiprocessing.active_children():
+                child.terminate()
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return [found[number] for number in range(len(tasks))]
+
+
+@contextmanager
+def _children_deaf_to_interrupts() -> Iterator[None]:
+    """Ctrl-C reaches the whole process group; only the parent should answer it, by ending its children."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
