@@ -9,6 +9,7 @@ from penstock.control.commands import Take
 from penstock.control.lifecycle import State
 from penstock.control.merging import next_in_order
 from penstock.control.queues import Reader
+from penstock.model.batch import Batch
 from penstock.policies.costs import UnitCost
 from penstock.policies.layout import UnitPlace
 from penstock.policies.quantum import Quantum
@@ -128,22 +129,20 @@ class UnitState:
         return self._take_one_by_one(most_rows)
 
     def _take_one_by_one(self, most_rows: int | None) -> tuple[Take, ...]:
-        taken: list[Take] = []
+        runs: list[tuple[Reader, list[Batch]]] = []
         rows = 0
         while most_rows is None or rows < most_rows:
             reader = next_in_order(self.readers) if self.ordered else self._oldest()
             if reader is None:
                 break
             size = reader.queue.batch(reader.claimed).rows
-            if taken and most_rows is not None and rows + size > most_rows:
+            if runs and most_rows is not None and rows + size > most_rows:
                 break
-            batch = reader.claim_one()
             rows += size
-            if taken and taken[-1].reader == reader.number:
-                taken[-1] = Take(reader.number, reader.edges, (*taken[-1].batches, batch))
-            else:
-                taken.append(Take(reader.number, reader.edges, (batch,)))
-        return tuple(taken)
+            if not runs or runs[-1][0] is not reader:
+                runs.append((reader, []))
+            runs[-1][1].append(reader.claim_one())
+        return tuple(Take(reader.number, reader.edges, tuple(batches)) for reader, batches in runs)
 
     @property
     def place_in_line(self) -> int:
