@@ -47,7 +47,6 @@ class UnitState:
         "spare_s",
         "state",
         "step",
-        "wake_s",
         "weight",
     )
 
@@ -72,7 +71,6 @@ class UnitState:
         self.failures = 0
         self.spare_s: float | None = None  # seconds its step may take, None for any
         self.debt_s = 0.0
-        self.wake_s = float("inf")
         self.pending = 0
         self.oldest_s = 0.0
 

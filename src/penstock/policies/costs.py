@@ -35,19 +35,15 @@ class UnitCost:
     joins: bool = False
     leaf: bool = False
 
-    def train_s(self, rows: int) -> float:
-        """Seconds for one step over that many rows: `F + n·c`."""
-        return self.fixed_s + rows * self.row_s
-
     def per_row_s(self, rows: int) -> float:
         """Seconds per row of a train of that many rows: `F/n + c`."""
         return self.fixed_s / rows + self.row_s if rows else self.fixed_s + self.row_s
 
 
-def release_capacity(estimate: Estimate, *, at_sink: bool = False) -> float:
-    """Bytes per second one operator frees: `(in_size − out_size · s) / c`; a sink's output takes none."""
-    out = 0.0 if at_sink else estimate.out_bytes * estimate.selectivity
-    return (estimate.in_bytes - out) / max(estimate.cost_s, 1e-12)
+def release_capacity(estimate: Estimate) -> float:
+    """Bytes per second one operator frees: `(in_size − out_size · s) / c`."""
+    freed = estimate.in_bytes - estimate.out_bytes * estimate.selectivity
+    return freed / max(estimate.cost_s, 1e-12)
 
 
 def memory_estimate(graph: Graph, estimates: Estimates, name: str) -> Estimate:
@@ -60,32 +56,14 @@ def memory_estimate(graph: Graph, estimates: Estimates, name: str) -> Estimate:
     return replace(estimate, selectivity=kept, ports=())
 
 
-def path_seconds(path: Iterable[Estimate]) -> float:
-    """Seconds one row takes through a path: `c_1 + s_1·c_2 + s_1·s_2·c_3 + …`."""
-    seconds, share = 0.0, 1.0
-    for estimate in path:
-        seconds += share * estimate.cost_s
-        share *= estimate.selectivity
-    return seconds
-
-
-def path_selectivity(path: Iterable[Estimate]) -> float:
-    """Rows out of a path per row in: `s_1 · s_2 · …`."""
-    share = 1.0
-    for estimate in path:
-        share *= estimate.selectivity
-    return share
-
-
-def progress(path: Sequence[Estimate], *, at_sink: bool = True) -> list[tuple[float, float]]:
+def progress(path: Sequence[Estimate]) -> list[tuple[float, float]]:
     """Chain's progress chart of a path: after each operator, seconds spent and bytes left of one row."""
     points = [(0.0, path[0].in_bytes)]
     seconds, share = 0.0, 1.0
-    for place, estimate in enumerate(path):
+    for estimate in path:
         seconds += share * estimate.cost_s
         share *= estimate.selectivity
-        leaves = at_sink and place == len(path) - 1
-        points.append((seconds, 0.0 if leaves else share * estimate.out_bytes))
+        points.append((seconds, share * estimate.out_bytes))
     return points
 
 

@@ -42,6 +42,6 @@ class ChainCut:
 
 def progress_chart(graph: Graph, estimates: Estimates, path: tuple[str, ...]) -> Iterator[Stretch]:
     """A path's progress chart, one stretch per operator."""
-    points = progress([memory_estimate(graph, estimates, name) for name in path], at_sink=False)
+    points = progress([memory_estimate(graph, estimates, name) for name in path])
     for name, ((began_s, held), (ended_s, left)) in zip(path, pairwise(points), strict=True):
         yield Stretch.of((name,), ended_s - began_s, held - left)
