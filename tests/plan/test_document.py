@@ -189,8 +189,8 @@ BAD_DOCUMENTS: dict[str, tuple[Callable[[dict[str, Any]], None], str]] = {
         'plan.operator.window.hop is "5"; it must be a valid number',
     ),
     "a window of another kind": (
-        put("plan", "operator", "window", "kind", value="session"),
-        "plan.operator.window.kind is \"session\"; it must be 'time' or 'count'",
+        put("plan", "operator", "window", "kind", value="landmark"),
+        "plan.operator.window.kind is \"landmark\"; it must be 'time', 'count', 'session' or 'given'",
     ),
     "a list that is an object": (
         put("plan", "inputs", value={}),

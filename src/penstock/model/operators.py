@@ -15,11 +15,16 @@ from penstock.model.window import Window
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A registered stream; `endless` unless its log is known to end."""
+    """A registered stream; `endless` unless its log is known to end.
+
+    `time` is the column with the time of each row; the watermark follows it `delay_s` behind.
+    """
 
     stream: str
     schema: Schema = EMPTY
     endless: bool = True
+    time: str | None = None
+    delay_s: float = 0.0
     kind: Literal["source"] = "source"
 
 
@@ -68,6 +73,9 @@ class Union:
 class Join:
     """Pairs of rows from two windows that satisfy a condition.
 
+    The condition is about the columns that come out: those of the left input, then those of the right one,
+    which get `right_` before their name where the left has the same (`widened`).
+
     With `relation` set, rows of the one input stream are joined with a stored relation and no window is
     needed. `ordered` takes the inputs in timestamp order.
     """
@@ -84,7 +92,11 @@ class Join:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Groups of a window's rows, by `keys`, each reduced to its `aggregates`."""
+    """Groups of a window's rows, by `keys`, each reduced to its `aggregates`.
+
+    Keys are columns of the input. The aggregate `window()` is the window itself, a struct of its `start` and
+    its `end`: two timestamps, or two row numbers.
+    """
 
     keys: tuple[str, ...]
     aggregates: tuple[Column, ...]
@@ -94,9 +106,10 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """Where a query's results leave the system."""
+    """Where a query's results leave the system; with `columns`, named and ordered as the query asks."""
 
     query: str
+    columns: tuple[Column, ...] = ()
     kind: Literal["sink"] = "sink"
 
 
@@ -164,7 +177,9 @@ def output_schema(operator: Operator, inputs: tuple[Schema, ...]) -> Schema:
             return Schema(kept + tuple(_typed(column, inputs[0]) for column in columns))
         case Join(relation=relation, relation_schema=relation_schema):
             left, right = inputs[0], relation_schema if relation is not None else inputs[1]
-            return _widened(left, right) if left.fields and right.fields else EMPTY
+            return widened(left, right) if left.fields and right.fields else EMPTY
+        case Sink(columns=columns) if columns:
+            return Schema(tuple(_typed(column, inputs[0]) for column in columns))
         case _:
             return inputs[0]
 
@@ -174,7 +189,8 @@ def _typed(column: Column, source: Schema) -> Field:
     return Field(column.name, column.type or (plain.type if plain else UNTYPED))
 
 
-def _widened(left: Schema, right: Schema) -> Schema:
+def widened(left: Schema, right: Schema) -> Schema:
+    """What a join puts out: the left columns, then the right ones, renamed where the left has the name."""
     fields, taken = list(left.fields), {name.lower() for name in left.names}
     for field in right.fields:
         name = field.name

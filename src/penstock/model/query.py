@@ -50,9 +50,17 @@ class PlanNode:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What a user registers. `start_s` is a time to start at, None for at once."""
+    """What a user registers.
+
+    `start_s` is a time to start at, None for at once; `stop_s` one to stop at. `back_s` asks for rows that
+    had arrived so long before the start, as far as the log still holds them. A query that is `one_time` ends
+    after its first full window.
+    """
 
     name: str
     root: PlanNode
     qos: QoS = field(default_factory=QoS)
     start_s: float | None = None
+    stop_s: float | None = None
+    back_s: float = 0.0
+    one_time: bool = False

@@ -33,6 +33,10 @@ from penstock.plan.schemas import derived_schemas
 from penstock.plan.validate import validate
 
 
+#: The fields of a query that say when it runs.
+LIFE = ("start_s", "stop_s", "back_s", "one_time")
+
+
 @dataclass(frozen=True, slots=True)
 class Derived:
     """What follows from the rest: written for people, ignored on reading.
@@ -70,13 +74,21 @@ class PlanNodeDocument(_Part):
 
 
 class PlanDocument(_Part):
-    """A query: its name, its QoS, when to start (in seconds; without it, at once), and its plan."""
+    """A query: its name, its QoS, when to start and stop (in seconds; without them, at once and never),
+    how far back it looks, whether it ends with its first window, and its plan."""
 
     penstock_plan: Literal[1]
     query: str
     qos: QoS = QoS()
     start_s: float | None = None
+    stop_s: float | None = None
+    back_s: float = 0.0
+    one_time: bool = False
     plan: PlanNodeDocument
+
+    @model_serializer(mode="wrap")
+    def _nothing_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {field: value for field, value in serialize(self).items() if value}
 
 
 def read(text: str | bytes) -> Query:
@@ -85,7 +97,8 @@ def read(text: str | bytes) -> Query:
         document = PlanDocument.model_validate_json(text)
     except ValidationError as error:
         raise format_error(error, json_schema()) from None
-    return validate(Query(document.query, _plan(document.plan), document.qos, document.start_s))
+    life = {name: getattr(document, name) for name in LIFE}
+    return validate(Query(document.query, _plan(document.plan), document.qos, **life))
 
 
 def write(query: Query) -> str:
@@ -96,7 +109,7 @@ def write(query: Query) -> str:
         penstock_plan=1,
         query=query.name,
         qos=query.qos,
-        start_s=query.start_s,
+        **{name: getattr(query, name) for name in LIFE},
         plan=_node(query.root, derived),
     )
     return document.model_dump_json(indent=2, exclude_none=True) + "\n"

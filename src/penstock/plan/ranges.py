@@ -8,6 +8,7 @@ from math import inf, isfinite
 
 from penstock.model.estimates import Estimate
 from penstock.model.qos import QoS
+from penstock.model.query import Query
 from penstock.model.window import Window
 
 
@@ -46,9 +47,12 @@ def check_qos(qos: QoS) -> Iterator[str]:
         yield from _check(f"qos.{name}", getattr(qos, name), allowed)
 
 
-def check_start(start_s: float | None) -> Iterator[str]:
-    """Complaints about a time to start."""
-    yield from _check("start_s", start_s, NOT_NEGATIVE)
+def check_life(query: Query) -> Iterator[str]:
+    """Complaints about when a query starts and stops."""
+    for name in ("start_s", "stop_s", "back_s"):
+        yield from _check(name, getattr(query, name), NOT_NEGATIVE)
+    if query.stop_s is not None and query.stop_s <= (query.start_s or 0.0):
+        yield f"has stop_s {query.stop_s}; it must be after its start"
 
 
 def check_estimate(estimate: Estimate) -> Iterator[str]:
@@ -61,6 +65,9 @@ def check_estimate(estimate: Estimate) -> Iterator[str]:
 
 def check_window(field: str, window: Window) -> Iterator[str]:
     """Complaints about a window that stands in that field of its operator."""
+    if window.kind in ("session", "given"):
+        yield from _check_unmoved(field, window)
+        return
     for name in ("begin", "end", "hop", "end_of_query"):
         value = getattr(window, name)
         if value is None:
@@ -83,6 +90,16 @@ def check_window(field: str, window: Window) -> Iterator[str]:
             f"has {field}.end_of_query {window.end_of_query}, but the first window begins at "
             f"{window.begin}; the query must end after that"
         )
+
+
+def _check_unmoved(field: str, window: Window) -> Iterator[str]:
+    """Complaints about a window that is where the rows put it."""
+    if (window.begin, window.hop, window.end_of_query) != (0.0, None, None):
+        yield f"has {field}.begin, hop or end_of_query, but a {window.kind} window is where its rows put it"
+    if window.kind == "given" and window.on is None:
+        yield f"has {field} of kind given without the column it is given in; name it as {field}.on"
+    if window.kind == "session":
+        yield from _check(f"{field}.end", window.end, POSITIVE)
 
 
 def _check(name: str, value: float | None, allowed: Range) -> Iterator[str]:

@@ -146,7 +146,11 @@ class Tables:
     def _outputs(self, name: str, lane: Lane, with_: np.uint64, port: int) -> Ints:
         """How many rows each row becomes: whole ones always, the fraction as a chance."""
         operator = self._graph.nodes[name].operator
-        if isinstance(operator, Aggregate) and operator.window is not None:
+        if (
+            isinstance(operator, Aggregate)
+            and operator.window is not None
+            and operator.window.kind in ("time", "count")
+        ):
             return _windows_closed(operator.window, lane)
         share = self._workload.truth_of(self._graph, name).yield_of(port)
         whole = int(share)

@@ -1,0 +1,111 @@
+"""The dialect: Spark SQL as sqlglot reads it, with windows behind the streams of a FROM clause.
+
+Functions are kept as they were written (`exp.Anonymous`, with name and arguments): what comes out as text
+is what went in, and `functions` alone says what a function means. sqlglot would translate many of them to
+functions of its own and back, which only one engine does not need.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ErrorLevel
+from sqlglot.tokens import Token, TokenType
+
+#: Functions with a syntax of their own; all others are `name(argument, …)`.
+_OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
+
+#: Where the text of a window stands in a table or subquery of a FROM clause: a tuple of its first and its
+#: last character, brackets included.
+WINDOW_SUFFIX = "window_suffix"
+
+
+class Dialect(Spark):
+    """Spark's dialect with our few extensions."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """`window` is a function and a column here, not a clause; two quotes are one, as in Spark 4."""
+
+        KEYWORDS = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if word != "WINDOW"}  # noqa: RUF012
+        STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'"]  # noqa: RUF012
+
+    class Parser(Spark.Parser):
+        """Reads SELECT and expressions; statements are read by `reader`."""
+
+        STRICT_CAST = True
+        ARRAY_CONSTRUCTORS = {}  # noqa: RUF012
+        FUNCTIONS = {}  # noqa: RUF012 (sqlglot's way of declaring a dialect)
+        FUNCTION_PARSERS = {  # noqa: RUF012
+            name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+        }
+        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
+            name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
+        }
+
+        def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
+            """A bracket behind a table is its window; elsewhere it picks an element, as in Spark."""
+            if isinstance(this, exp.Table):
+                return this
+            return super()._parse_bracket(this)
+
+        def _parse_table(self, *args: object, **options: object) -> exp.Expr | None:
+            """A table or subquery, with a window before or behind its alias."""
+            table = super()._parse_table(*args, **options)  # type: ignore[arg-type]
+            if table is not None and self._window_suffix(table) and not table.args.get("alias"):
+                alias = self._parse_table_alias()
+                if alias:
+                    table.set("alias", alias)
+            if table is not None and options.get("joins"):
+                for join in self._parse_joins():
+                    table.append("joins", join)
+            return table
+
+        def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
+            subquery = super()._parse_subquery(this, parse_alias)
+            if subquery is not None and parse_alias and self._window_suffix(subquery):
+                if not subquery.args.get("alias"):
+                    subquery.set("alias", self._parse_table_alias())
+            return subquery
+
+        def _window_suffix(self, table: exp.Expr) -> bool:
+            if not self._match(TokenType.L_BRACKET):
+                return False
+            first = self._prev.start
+            while self._curr and not self._match(TokenType.R_BRACKET):
+                self._advance()
+            if self._prev.token_type != TokenType.R_BRACKET:
+                self.raise_error("Expected ] behind the window")
+            table.meta[WINDOW_SUFFIX] = (first, self._prev.end)
+            return True
+
+
+_dialect = Dialect()
+
+
+def tokenize(sql: str) -> list[Token]:
+    """The tokens of a text, each with its place."""
+    return _dialect.tokenize(sql)
+
+
+def parse_tokens(tokens: list[Token], sql: str) -> list[exp.Expr | None]:
+    """The syntax trees of tokens of that text; sqlglot's ParseError at the first mistake."""
+    return _dialect.parser(error_level=ErrorLevel.IMMEDIATE).parse(tokens, sql)
+
+
+@lru_cache(maxsize=20_000)
+def _parsed(text: str) -> exp.Expr:
+    (tree,) = parse_tokens(tokenize(text), text)
+    assert tree is not None
+    return tree
+
+
+def parse_expression(text: str) -> exp.Expr:
+    """An expression that Penstock wrote itself, as a tree the caller may change."""
+    return _parsed(text).copy()
+
+
+def render(tree: exp.Expr) -> str:
+    """Spark SQL on one line."""
+    return _dialect.generate(tree, normalize_functions="lower", comments=False)
