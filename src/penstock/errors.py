@@ -1,6 +1,7 @@
 """Every error a user can cause.
 
     PenstockError
+    ├── SqlError             SQL that cannot be read or means nothing: line, column, what to do
     ├── PlanError            a plan that cannot run: what is wrong, at which operator, what to do
     │   └── PlanFormatError  plan JSON that cannot be read
     ├── PolicyError          no such policy, or a parameter that is wrong
@@ -21,6 +22,18 @@ from collections.abc import Iterable
 
 class PenstockError(Exception):
     """The root of all errors that are not defects of Penstock itself."""
+
+
+class SqlError(PenstockError):
+    """SQL that cannot be read, or that means nothing, with the place in the text.
+
+    `line` and `column` count from 1. The message shows the line with carets under the place.
+    """
+
+    def __init__(self, what: str, line: int, column: int, excerpt: str = "", width: int = 1) -> None:
+        self.what, self.line, self.column = what, line, column
+        shown = f"\n  {excerpt}\n  {' ' * (column - 1)}{'^' * max(width, 1)}" if excerpt else ""
+        super().__init__(f"line {line}, column {column}: {what}{shown}")
 
 
 class PlanError(PenstockError):

@@ -29,6 +29,7 @@ class Dialect(Spark):
         """`window` is a function and a column here, not a clause; two quotes are one, as in Spark 4."""
 
         KEYWORDS = {word: kind for word, kind in Spark.Tokenizer.KEYWORDS.items() if word != "WINDOW"}  # noqa: RUF012
+        COMMANDS = set()  # noqa: RUF012 (SHOW and its kin are tokens like all others)
         STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'"]  # noqa: RUF012
 
     class Parser(Spark.Parser):

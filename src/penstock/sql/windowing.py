@@ -1,0 +1,51 @@
+"""How the window of a join is written as a condition: `later < earlier + INTERVAL '10' SECONDS`."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from functools import lru_cache
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from penstock.sql.dialect import parse_expression
+from penstock.sql.expressions import quoted
+
+
+class Within(NamedTuple):
+    """Two columns with times, and how many seconds the first is less than behind the second."""
+
+    later: str
+    earlier: str
+    width_s: float
+
+
+def within(later: str, earlier: str, width_s: float) -> str:
+    """The condition that the time in column `later` is less than `width_s` after that in `earlier`.
+
+    Both are names of columns, not expressions. Exact to the microsecond, as Spark's timestamps are.
+    """
+    return f"{quoted(later)} < {quoted(earlier)} + INTERVAL '{_seconds(width_s)}' SECONDS"
+
+
+def _seconds(width_s: float) -> str:
+    """`10` or `0.5`: whole microseconds, without an exponent."""
+    text = f"{Decimal(round(width_s * 1_000_000)) / 1_000_000:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@lru_cache(maxsize=20_000)
+def read_within(text: str) -> Within | None:
+    """What a condition written by `within` says; None of any other."""
+    if "INTERVAL '" not in text:
+        return None
+    match parse_expression(text):
+        case exp.LT(
+            this=exp.Column() as later,
+            expression=exp.Add(
+                this=exp.Column() as earlier,
+                expression=exp.Interval(this=exp.Literal() as width, unit=exp.Var() as unit),
+            ),
+        ) if unit.name.upper() == "SECONDS" and len(later.parts) == len(earlier.parts) == 1:
+            return Within(later.name, earlier.name, float(width.name))
+    return None
