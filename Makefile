@@ -1,10 +1,11 @@
-# Every target sets up what it needs; all it takes is Python 3.11 or later. `make PYTHON=…` picks another one.
+# Every target sets up what it needs; all it takes is Python 3.11 or later, and for Spark Java 17 or later.
+# `make PYTHON=…` picks another Python, JAVA_HOME another Java.
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help install demo test test-fast check format bench docs lock clean
+.PHONY: help install demo test test-core test-fast java check format bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -15,11 +16,17 @@ install: $(INSTALLED)  ## put the penstock command into .venv/bin
 demo: $(INSTALLED)  ## the policies at work, in virtual time
 	$(BIN)/penstock demo
 
-test: $(INSTALLED)  ## all tests
+test: java $(INSTALLED)  ## all tests; needs Java
 	$(BIN)/python -m pytest -n auto
 
-test-fast: $(INSTALLED)  ## all but the slow tests
-	$(BIN)/python -m pytest -n auto -m "not slow"
+test-core: $(INSTALLED)  ## all tests that need no Java
+	$(BIN)/python -m pytest -n auto -m "not jvm"
+
+test-fast: $(INSTALLED)  ## those of test-core that are not slow
+	$(BIN)/python -m pytest -n auto -m "not slow and not jvm"
+
+java:
+	@scripts/check-java
 
 check: $(INSTALLED)  ## style and types
 	$(BIN)/ruff check src tests

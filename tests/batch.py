@@ -28,18 +28,37 @@ def run(spark: SparkSession, root: PlanNode, tables: Tables, port: int = 0) -> C
     Doubles are rounded to nine significant digits, since their sums depend on grouping. Structs and arrays
     are tuples, times have a time zone. A time of `tables` without a zone is in UTC.
     """
-    with _views(spark, root, tables):
+    with _settings(spark), _views(spark, root, tables):
         table = spark.sql(batch_sql(root, port)).toArrow()
     columns = [[_comparable(value) for value in column.to_pylist()] for column in table.columns]
     return Counter(zip(*columns, strict=True))
 
 
+#: The first keeps a column computed beside another from passing for one of the input, which would hide a
+#: plan that reads what is not there. The others suit tables so small that compiling would take longest.
+SETTINGS = {
+    "spark.sql.lateralColumnAlias.enableImplicitResolution": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
+@contextmanager
+def _settings(spark: SparkSession) -> Iterator[None]:
+    before = {name: spark.conf.get(name) or "" for name in SETTINGS}
+    try:
+        for name, value in SETTINGS.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, value)
+
+
 @contextmanager
 def _views(spark: SparkSession, root: PlanNode, tables: Tables) -> Iterator[None]:
-    """The tables as views, while a column must be one of the input and not one computed beside it."""
-    setting = "spark.sql.lateralColumnAlias.enableImplicitResolution"
-    before = spark.conf.get(setting, "true") or "true"
-    spark.conf.set(setting, "false")
+    """The tables as views under their own names."""
     read = _read(root)
     try:
         for name, source in read.items():
@@ -49,7 +68,6 @@ def _views(spark: SparkSession, root: PlanNode, tables: Tables) -> Iterator[None
             view.createOrReplaceTempView(quote(name))
         yield
     finally:
-        spark.conf.set(setting, before)
         for name in read:
             spark.catalog.dropTempView(quote(name))
 
@@ -119,11 +137,13 @@ def random_tables(
 
     No row of a stream is late: none comes more than the stream's delay behind a row before it.
     """
-    return {name: _random_rows(chance, source, most) for name, source in _read(*roots).items()}
+    instants = [_random_time(chance) for _ in range(max(1, most))]
+    return {name: _random_rows(chance, source, instants, most) for name, source in _read(*roots).items()}
 
 
-def _random_rows(chance: random.Random, source: Source, most: int) -> list[tuple[Any, ...]]:
-    instants = [_random_time(chance) for _ in range(max(1, most // 2))]
+def _random_rows(
+    chance: random.Random, source: Source, instants: Sequence[datetime], most: int
+) -> list[tuple[Any, ...]]:
     rows = [
         tuple(_random_value(chance, field, source.time, instants) for field in source.schema.fields)
         for _ in range(chance.randint(0, most))

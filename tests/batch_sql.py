@@ -284,8 +284,8 @@ def _side(
         facts["row"] = f"row_number() OVER (ORDER BY {at}, __order)"
     if other_window is not None and other_window.kind == "count" and other_window.hop is None:
         other_key = f"named_struct('at', {_time_of(other_window, other)}, 'order', __order)"
-        keys = f"(SELECT collect_list({other_key}) FROM {other.name})"
-        facts["sees"] = f"size(filter({keys}, __key -> __key <= {key}))"
+        source += f" CROSS JOIN (SELECT collect_list({other_key}) AS __others FROM {other.name})"
+        facts["sees"] = f"size(filter(__others, __other -> __other <= {key}))"
     hidden = ", ".join(f"{text} AS __{side}_{fact}" for fact, text in facts.items())
     return f"SELECT {_renamed(rows.schema.names, names)}, {hidden} FROM {source}"
 

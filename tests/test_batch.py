@@ -6,7 +6,7 @@ import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -25,7 +25,8 @@ from penstock.model.operators import (
 from penstock.model.query import PlanNode
 from penstock.model.schema import Field, Schema
 from penstock.model.window import Window
-from tests.batch import START, batch_sql, random_tables, run
+from tests.batch import START, random_tables, run
+from tests.batch_sql import batch_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -247,15 +248,15 @@ def test_a_joined_row_has_the_later_time_and_columns_renamed_where_they_collide(
 
 def test_outer_joins_put_out_unmatched_rows_with_nulls(spark: SparkSession) -> None:
     tables = {"a": rows_at(0, 10), "b": rows_at(3, 20)}
-    expected = {
+    expected: dict[Literal["inner", "left", "right", "full"], list[tuple[int | None, int | None]]] = {
         "inner": [(1, 1)],
         "left": [(1, 1), (2, None)],
         "right": [(1, 1), (None, 2)],
         "full": [(1, 1), (2, None), (None, 2)],
     }
-    for kind in ("inner", "left", "right", "full"):
+    for kind, rows in expected.items():
         join = Join("k = right_k", Window.seconds(5), Window.seconds(5), type=kind)
-        assert run(spark, pairs(join), tables) == Counter(expected[kind])
+        assert run(spark, pairs(join), tables) == Counter(rows)
 
 
 def test_a_window_of_rows_holds_the_last_ones_up_to_the_other_row(spark: SparkSession) -> None:
@@ -293,6 +294,41 @@ def test_a_stream_joined_with_itself_pairs_each_row_with_itself(spark: SparkSess
         )
 
 
+#: Where a row stands in the total order: time, stream, offset.
+Place = tuple[datetime, str, int]
+
+
+def still_held(window: Window, row: Place, instant: Place, own: list[Place]) -> bool:
+    """Whether a window over its `own` rows has the row at the instant of one that is not before it."""
+    if window.kind == "time":
+        return instant[0] < row[0] + timedelta(seconds=window.width)
+    return row in sorted(other for other in own if other <= instant)[-int(window.width) :]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (Window.rows(3), Window.rows(2)),
+        (Window.seconds(7.5), Window.rows(1)),
+        (Window.seconds(20), Window.seconds(0.25)),
+    ],
+)
+def test_joins_of_random_tables_are_what_a_loop_over_all_pairs_finds(
+    spark: SparkSession, left: Window, right: Window
+) -> None:
+    plan = pairs(Join("TRUE", left, right))
+    tables = random_tables(random.Random(6), plan, most=40)
+    a, b = ([(row[0], name, offset) for offset, row in enumerate(tables[name])] for name in ("a", "b"))
+    assert {place[0] for place in a} & {place[0] for place in b}, "equal times are what is worth trying"
+    expected = Counter(
+        (tables["a"][one[2]][2], tables["b"][other[2]][2])
+        for one in a
+        for other in b
+        if (still_held(left, one, other, a) if one <= other else still_held(right, other, one, b))
+    )
+    assert run(spark, plan, tables) == expected
+
+
 def test_with_hopping_windows_a_pair_comes_once_per_window_that_holds_both(spark: SparkSession) -> None:
     window = Window.seconds(10, hop=5)
     tables = {"a": rows_at(5, 9), "b": rows_at(6, 10, 15)}
@@ -318,7 +354,10 @@ def test_without_windows_all_rows_meet(spark: SparkSession) -> None:
 def test_a_join_with_a_relation_is_that_of_sql_and_keeps_the_row_s_time(spark: SparkSession) -> None:
     rooms = Schema((Field("k", "string"), Field("floor", "int")))
     join = Join("k = right_k", relation="the rooms", relation_schema=rooms, type="left")
-    tables = {"a": [(at(0), "p", 1), (at(11), "q", 2)], "the rooms": [("p", 3), ("p", 4), ("r", 5)]}
+    tables: dict[str, list[tuple[Any, ...]]] = {
+        "a": [(at(0), "p", 1), (at(11), "q", 2)],
+        "the rooms": [("p", 3), ("p", 4), ("r", 5)],
+    }
     assert run(spark, over(join, A), tables) == Counter(
         [(at(0), "p", 1, "p", 3), (at(0), "p", 1, "p", 4), (at(11), "q", 2, None, None)]
     )

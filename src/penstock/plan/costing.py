@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from penstock.model.estimates import Estimate
 from penstock.model.operators import (
@@ -30,8 +29,7 @@ from penstock.model.operators import (
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.selectivity import EQUALITY, is_equality, pair_selectivity, selectivity, size
-from penstock.sql.expressions import conjuncts
+from penstock.plan.selectivity import EQUALITY, is_equality, pair_selectivity, parts, selectivity, size
 
 #: Rows per second of a stream of which nothing is known.
 DEFAULT_RATE = 1000.0
@@ -146,7 +144,9 @@ def estimated(root: PlanNode, rates: Mapping[str, float] | None = None) -> PlanN
         known = node.estimate
         if known is None and not isinstance(node.operator, Source | Sink):
             known = costing.of(node).estimate
-        unchanged = known is node.estimate and all(a is b for a, b in zip(children, node.children, strict=True))
+        unchanged = known is node.estimate and all(
+            a is b for a, b in zip(children, node.children, strict=True)
+        )
         made[id(node)] = node if unchanged else replace(node, children=children, estimate=known)
     return made[id(root)]
 
@@ -201,7 +201,7 @@ def _guess(
 def _tested(predicate: str) -> float:
     """Seconds to evaluate a conjunction, which ends at the first part that is not true."""
     seconds, reached = 0.0, 1.0
-    for part in _parts(predicate):
+    for part in parts(predicate):
         seconds += reached * NODE_S * size(part)
         reached *= selectivity(part)
     return seconds
@@ -212,9 +212,9 @@ def _computed(columns: Sequence[Column]) -> float:
 
 
 def _relation_join(join: Join) -> tuple[float, float]:
-    parts = _parts(join.condition)
-    others = [part for part in parts if not is_equality(part)]
-    met = 1.0 if len(others) < len(parts) else RELATION_ROWS
+    conditions = parts(join.condition)
+    others = [part for part in conditions if not is_equality(part)]
+    met = 1.0 if len(others) < len(conditions) else RELATION_ROWS
     passing = met
     for part in others:
         passing *= selectivity(part)
@@ -230,7 +230,7 @@ def _window_join(join: Join, left: Flow, right: Flow, in_bytes: float) -> tuple[
     windows = max(_overlap(join.left), _overlap(join.right))
     pairs = (left.rate * held[1] + right.rate * held[0]) * windows / rate if rate else 0.0
     candidates, passing, tests = pairs, pairs, 0.0
-    for part in _parts(join.condition):
+    for part in parts(join.condition):
         passing *= pair_selectivity(part)
         if is_equality(part):
             candidates *= EQUALITY
@@ -277,8 +277,3 @@ def _held(window: Window | None, rate: float) -> float:
 
 def _overlap(window: Window | None) -> float:
     return window.width / window.hop if window is not None and window.hop else 1.0
-
-
-@lru_cache(maxsize=20_000)
-def _parts(text: str) -> tuple[str, ...]:
-    return conjuncts(text)

@@ -37,9 +37,7 @@ def plan_text(root: PlanNode) -> str:
         shared = readers.get(id(node), 0) > 1 and not isinstance(node.operator, Source)
         if shared:
             marks[id(node)] = len(marks) + 1
-        lines.append(
-            f"{start}{operator_text(node.operator)}" + (f"  (^{marks[id(node)]})" if shared else "")
-        )
+        lines.append(f"{start}{operator_text(node.operator)}" + (f"  (^{marks[id(node)]})" if shared else ""))
         waiting.extend(
             (child, node.port_of(slot), depth + 1) for slot, child in reversed([*enumerate(node.children)])
         )

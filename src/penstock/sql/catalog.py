@@ -68,6 +68,8 @@ class Catalog:
     sinks: Mapping[str, Delivery] = field(default_factory=dict)
     #: What each query was made from, so that none of it is dropped under it.
     reads: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    #: The queries that were stopped and not dropped yet.
+    stopped: frozenset[str] = frozenset()
     policy: str | None = None
 
     def find(self, name: str) -> Stream | Table | View | None:

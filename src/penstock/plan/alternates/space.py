@@ -39,17 +39,25 @@ class Space:
         self._schemas: dict[int, Schema] = {}
         self._rewrites: dict[tuple[int, int], tuple[PlanNode, ...]] = {}
 
-    def over(self, operator: Operator, *inputs: Input, estimate: Estimate | None = None) -> PlanNode:
+    def over(
+        self,
+        operator: Operator,
+        *inputs: Input,
+        estimate: Estimate | None = None,
+        name: str | None = None,
+    ) -> PlanNode:
         """An operator over these inputs."""
         ports = tuple(one.port for one in inputs) if any(one.port for one in inputs) else ()
-        return self._one(PlanNode(operator, tuple(one.node for one in inputs), ports, None, estimate))
+        return self._one(PlanNode(operator, tuple(one.node for one in inputs), ports, name, estimate))
 
     def adopt(self, root: PlanNode) -> PlanNode:
         """A plan made elsewhere: the same object unless it holds equal nodes twice."""
         made: dict[int, PlanNode] = {}
         for node in root.post_order():
             children = tuple(made[id(child)] for child in node.children)
-            made[id(node)] = self._one(node if _same(children, node.children) else replace(node, children=children))
+            made[id(node)] = self._one(
+                node if _same(children, node.children) else replace(node, children=children)
+            )
         return made[id(root)]
 
     def replaced(self, root: PlanNode, old: PlanNode, new: PlanNode) -> PlanNode:

@@ -9,7 +9,12 @@ from penstock.model.schema import Schema
 from penstock.sql import expressions
 
 conjuncts = lru_cache(maxsize=20_000)(expressions.conjuncts)
-conjunction = lru_cache(maxsize=20_000)(expressions.conjunction)
+
+
+@lru_cache(maxsize=20_000)
+def conjunction(parts: tuple[str, ...]) -> str:
+    """All of them, in that order, without those that are always true; `TRUE` of none."""
+    return expressions.conjunction(part for part in parts if part != "TRUE")
 
 
 def reads(text: str) -> frozenset[str]:

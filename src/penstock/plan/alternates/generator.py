@@ -1,0 +1,135 @@
+"""Alternate plans: all that rules make of a plan, within bounds, the one to run first.
+
+Filters are first brought down and put in order, step by step. From all plans on that way others are made,
+always from the cheapest that has not been looked at, until nothing is new or enough have been seen.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from penstock.model.query import PlanNode
+from penstock.plan.alternates.rules import (
+    AT_ROOT,
+    DOWNWARD,
+    IN_PLACE,
+    ON_THE_WAY_BACK,
+    REORDERING,
+    RULES,
+    name_of,
+)
+from penstock.plan.alternates.safety import below_order, can_be_read
+from penstock.plan.alternates.space import Rule, Space
+from penstock.plan.costing import PlanCost
+
+#: Plans made for one query, at most: the time that planning takes is in proportion to it.
+MOST_PLANS = 80
+#: Rewrites in a row while filters are brought down; a plan has fewer filters than that.
+MOST_STEPS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """A plan that puts out what the original does, and the rules by which it was made.
+
+    `new_cost_s` is the processor time per second of those of its operators that do not run yet; `shared` is
+    how many do.
+    """
+
+    root: PlanNode
+    cost: PlanCost
+    rules: tuple[str, ...]
+    new_cost_s: float
+    shared: int = 0
+
+    @property
+    def key(self) -> tuple[float, float, int]:
+        """To rank by: what it adds to what runs, then memory; of equal ones the one with fewer rewrites."""
+        return float(f"{self.new_cost_s:.9g}"), self.cost.memory_bytes, len(self.rules)
+
+
+def alternates(
+    root: PlanNode,
+    rates: Mapping[str, float] | None = None,
+    shared_nodes: Callable[[PlanNode], set[int]] | None = None,
+    limit: int = 64,
+) -> tuple[Alternate, ...]:
+    """Equivalent plans, the cheapest first, at most `limit` of them; the original is always among them.
+
+    `shared_nodes` gives the ids of the nodes of a plan that run already, in other queries: then the cheapest
+    is the plan that adds least to what runs, even if by itself it is not the best.
+    """
+    search = _Search(Space(rates, any_order=shared_nodes is not None), max(limit, MOST_PLANS))
+    search.run(root)
+    ranked = [_shared(one, shared_nodes(one.root)) if shared_nodes else one for one in search.made.values()]
+    ranked.sort(key=lambda one: one.key)
+    original = next(one for one in ranked if not one.rules)
+    kept = ranked[:limit]
+    return tuple(kept if any(one is original for one in kept) else [*kept[:-1], original])
+
+
+def _shared(one: Alternate, running: set[int]) -> Alternate:
+    new = [costed for node, costed in one.cost.operators if id(node) not in running]
+    return replace(
+        one,
+        new_cost_s=sum(costed.cpu_s_per_s for costed in new),
+        shared=len(one.cost.operators) - len(new),
+    )
+
+
+class _Search:
+    """One search: the plans made so far, by the id of their root, and those not looked at yet."""
+
+    def __init__(self, space: Space, most: int) -> None:
+        self.made: dict[int, Alternate] = {}
+        self._space = space
+        self._most = most
+        self._waiting: list[tuple[tuple[float, float], int, Alternate]] = []
+
+    def run(self, root: PlanNode) -> None:
+        """Makes plans until there is nothing new or there are enough."""
+        plan = self._add(self._space.adopt(root), ())
+        if not can_be_read(root):
+            return
+        for rules in (DOWNWARD, IN_PLACE, ON_THE_WAY_BACK):
+            plan = self._to_the_end(plan, rules)
+        while self._waiting and len(self.made) < self._most:
+            best = heapq.heappop(self._waiting)[2]
+            for rule, node, new in self._rewrites(best.root, RULES):
+                self._add(self._space.replaced(best.root, node, new), (*best.rules, name_of(rule)))
+                if len(self.made) >= self._most:
+                    return
+
+    def _to_the_end(self, plan: Alternate, rules: Sequence[Rule]) -> Alternate:
+        """The plan once none of the rules applies any more; those on the way are kept too."""
+        for _ in range(MOST_STEPS):
+            step = next(self._rewrites(plan.root, rules), None)
+            if step is None:
+                break
+            rule, node, new = step
+            root = self._space.replaced(plan.root, node, new)
+            if id(root) in self.made:
+                break
+            plan = self._add(root, (*plan.rules, name_of(rule)))
+        return plan
+
+    def _rewrites(self, root: PlanNode, rules: Sequence[Rule]) -> Iterator[tuple[Rule, PlanNode, PlanNode]]:
+        """What the rules make of any node of the plan."""
+        nodes = tuple(root.post_order())
+        in_order = below_order(root)
+        for rule in rules:
+            for node in (root,) if rule in AT_ROOT else nodes:
+                if rule in REORDERING and id(node) in in_order:
+                    continue
+                for new in self._space.rewrites(rule, node):
+                    yield rule, node, new
+
+    def _add(self, root: PlanNode, rules: tuple[str, ...]) -> Alternate:
+        known = self.made.get(id(root))
+        if known is None:
+            cost = self._space.costing.plan(root)
+            known = self.made[id(root)] = Alternate(root, cost, rules, cost.cpu_s_per_s)
+            heapq.heappush(self._waiting, (cost.key, len(self.made), known))
+        return known

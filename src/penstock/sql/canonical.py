@@ -1,0 +1,140 @@
+"""One text for expressions that mean the same: commuted, nested in parentheses, or written another way.
+
+`5 < x`, `x > 5` and `(x > 5)` become `x > 5`; `b = a` becomes `a = b`; a BETWEEN becomes two comparisons; the
+parts of AND and OR are sorted, unless one of them can raise: then their order decides whether it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from sqlglot import exp
+
+from penstock.model.schema import Schema
+from penstock.sql.dialect import parse_expression, render
+from penstock.sql.typing import can_raise
+
+_FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LT,
+    exp.LT: exp.GT,
+    exp.GTE: exp.LTE,
+    exp.LTE: exp.GTE,
+    exp.EQ: exp.EQ,
+    exp.NEQ: exp.NEQ,
+    exp.NullSafeEQ: exp.NullSafeEQ,
+}
+_NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.GT: exp.LTE,
+    exp.LT: exp.GTE,
+    exp.GTE: exp.LT,
+    exp.LTE: exp.GT,
+    exp.EQ: exp.NEQ,
+    exp.NEQ: exp.EQ,
+}
+#: How tightly an operator binds; what is not here binds as tightly as a name.
+_BINDS: tuple[tuple[type[exp.Expr], ...], ...] = (
+    (exp.Or,),
+    (exp.And,),
+    (exp.Not,),
+    (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
+     exp.Like, exp.ILike, exp.RegexpLike, exp.Escape),
+    (exp.BitwiseOr,),
+    (exp.BitwiseXor,),
+    (exp.BitwiseAnd,),
+    (exp.Add, exp.Sub, exp.DPipe),
+    (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
+    (exp.Neg, exp.BitwiseNot),
+)  # fmt: skip
+_ATOM = len(_BINDS)
+
+
+@lru_cache(maxsize=50_000)
+def canonical(text: str, schema: Schema) -> str:
+    """The text that all expressions of this meaning share, as far as they are recognised."""
+    return render(_parenthesised(_form(_unwrapped(parse_expression(text)), schema)))
+
+
+def _unwrapped(tree: exp.Expr) -> exp.Expr:
+    """The tree without parentheses, which `_parenthesised` puts back where they are needed."""
+
+    def without(node: exp.Expr) -> exp.Expr:
+        while isinstance(node, exp.Paren):
+            node = node.this
+        return node
+
+    return tree.transform(without, copy=False)
+
+
+def _form(tree: exp.Expr, schema: Schema) -> exp.Expr:
+    for child in list(tree.iter_expressions()):
+        new = _form(child, schema)
+        if new is not child:
+            child.replace(new)
+    match tree:
+        case exp.And() | exp.Or():
+            return _sorted_parts(tree, schema)
+        case exp.Between():
+            low, high = tree.args["low"], tree.args["high"]
+            bounds = (exp.GTE(this=tree.this.copy(), expression=low), exp.LTE(this=tree.this.copy(), expression=high))
+            return _sorted_parts(exp.And(this=_form(bounds[0], schema), expression=_form(bounds[1], schema)), schema)
+        case exp.Not() if type(tree.this) in _NEGATED:
+            inner = tree.this
+            return _form(_NEGATED[type(inner)](this=inner.this, expression=inner.expression), schema)
+        case exp.Not() if isinstance(tree.this, exp.Not):
+            return tree.this.this  # type: ignore[no-any-return]
+        case exp.In() if tree.expressions and all(isinstance(one, exp.Literal) for one in tree.expressions):
+            values = {render(one): one for one in tree.expressions}
+            if len(values) == 1:
+                return _form(exp.EQ(this=tree.this, expression=next(iter(values.values()))), schema)
+            return exp.In(this=tree.this, expressions=[values[text] for text in sorted(values)])
+        case exp.Add() | exp.Mul() if not any(isinstance(one, exp.Interval) for one in (tree.left, tree.right)):
+            return _ordered(tree, type(tree))
+    if type(tree) in _FLIPPED:
+        return _ordered(tree, _FLIPPED[type(tree)])
+    return tree
+
+
+def _ordered(tree: exp.Expr, flipped: type[exp.Expr]) -> exp.Expr:
+    """Constants to the right, and columns in the order of their texts."""
+    one, other = tree.this, tree.expression
+    keys = [(side.find(exp.Column) is None, render(side)) for side in (one, other)]
+    return flipped(this=other, expression=one) if keys[1] < keys[0] else tree
+
+
+def _sorted_parts(tree: exp.Expr, schema: Schema) -> exp.Expr:
+    kind = type(tree)
+    parts = list(_parts(tree, kind))
+    if not any(can_raise(part, schema) for part in parts):
+        parts = [found for _, found in sorted({render(_parenthesised(p.copy())): p for p in parts}.items())]
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = kind(this=whole, expression=part)
+    return whole
+
+
+def _parts(tree: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
+    if isinstance(tree, kind):
+        yield from _parts(tree.this, kind)
+        yield from _parts(tree.expression, kind)
+    else:
+        yield tree
+
+
+def _binding(tree: exp.Expr) -> int:
+    return next((level for level, kinds in enumerate(_BINDS) if isinstance(tree, kinds)), _ATOM)
+
+
+def _parenthesised(tree: exp.Expr) -> exp.Expr:
+    """Parentheses around what binds less tightly than what it stands in."""
+    level = _binding(tree)
+    for key, value in list(tree.args.items()):
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, exp.Expr):
+                continue
+            _parenthesised(child)
+            own = _binding(child)
+            right = key != "this" and level < _ATOM
+            if level < _ATOM and own < _ATOM and (own < level or (own == level and (right or level == 3))):
+                child.replace(exp.Paren(this=child.copy()))
+    return tree
