@@ -51,16 +51,34 @@ def canonical(query: Query) -> Query:
 
 def forms(root: PlanNode) -> dict[int, Form]:
     """The canonical form of each node of a plan, by the identity of the node."""
-    found: dict[int, Form] = {}
-    schemas: dict[int, Schema] = {}
-    for node in root.post_order():
-        schemas[id(node)] = output_schema(node.operator, tuple(schemas[id(child)] for child in node.children))
+    known = Forms()
+    return {id(node): known.of(node) for node in root.post_order()}
+
+
+class Forms:
+    """Canonical forms of the nodes of many plans that have parts in common: each is worked out once."""
+
+    def __init__(self) -> None:
+        # The node is kept beside its form: its identity is good for as long as it lives.
+        self._known: dict[int, tuple[PlanNode, Form, Schema]] = {}
+
+    def of(self, root: PlanNode) -> Form:
+        """The form of a node."""
+        if id(root) not in self._known:
+            for node in root.post_order():
+                if id(node) not in self._known:
+                    self._add(node)
+        return self._known[id(root)][1]
+
+    def _add(self, node: PlanNode) -> None:
+        below = [self._known[id(child)] for child in node.children]
+        schemas = tuple(schema for _, _, schema in below)
         inputs = tuple(
-            replace(found[id(child)], port=node.port_of(slot)) if isinstance(child.operator, Split) else found[id(child)]
-            for slot, child in enumerate(node.children)
+            replace(form, port=node.port_of(slot)) if isinstance(child.operator, Split) else form
+            for slot, (child, form, _) in enumerate(below)
         )
-        found[id(node)] = _form(node, inputs, schemas[id(node)], tuple(schemas[id(c)] for c in node.children))
-    return found
+        schema = output_schema(node.operator, schemas)
+        self._known[id(node)] = node, _form(node, inputs, schema, schemas), schema
 
 
 def _form(node: PlanNode, inputs: tuple[Form, ...], schema: Schema, below: tuple[Schema, ...]) -> Form:
@@ -75,7 +93,9 @@ def _form(node: PlanNode, inputs: tuple[Form, ...], schema: Schema, below: tuple
         case Project(columns=columns):
             return _project(node, columns, inputs[0])
         case Split(conditions=conditions):
-            return _made(node, Split(tuple(_text(one, inputs[0]) for one in conditions)), inputs, inputs[0].names)
+            return _made(
+                node, Split(tuple(_text(one, inputs[0]) for one in conditions)), inputs, inputs[0].names
+            )
         case Union():
             return _union(node, node.operator, inputs, below)
         case Join(relation=None):
@@ -163,7 +183,9 @@ def _join(node: PlanNode, join: Join, inputs: tuple[Form, ...], below: tuple[Sch
     if join.type == "right" or (join.type in ("inner", "full") and _key(right) < _key(left)):
         left, right = right, left
         old_left, old_right = old_right, old_left
-        join = replace(join, left=join.right, right=join.left, type="left" if join.type == "right" else join.type)
+        join = replace(
+            join, left=join.right, right=join.left, type="left" if join.type == "right" else join.type
+        )
     schema = widened(left.schema, right.schema)
     behind = dict(zip(right.schema.names, schema.names[len(left.schema.fields) :], strict=True))
     names = {shown: left.names[name] for name, shown in old_left.items()}
@@ -223,7 +245,11 @@ def _aggregate(node: PlanNode, aggregate: Aggregate, below: Form) -> Form:
 def _sink(node: PlanNode, sink: Sink, below: Form, original: Schema) -> Form:
     shown = sink.columns or tuple(Column(name, quoted(name)) for name in original.names)
     columns = tuple(
-        Column(column.name, text, column.type or field.type if (field := below.schema.get(plain or "")) else column.type)
+        Column(
+            column.name,
+            text,
+            column.type or field.type if (field := below.schema.get(plain or "")) else column.type,
+        )
         for column in shown
         for text in [_text(column.expression, below)]
         for plain in [plain_column(text)]
@@ -232,4 +258,6 @@ def _sink(node: PlanNode, sink: Sink, below: Form, original: Schema) -> Form:
         (name, name) for name in below.schema.names
     ):
         columns = ()
-    return _made(node, replace(sink, columns=columns), (below,), {column.name: column.name for column in columns})
+    return _made(
+        node, replace(sink, columns=columns), (below,), {column.name: column.name for column in columns}
+    )

@@ -109,11 +109,14 @@ class Costing:
 
     def of(self, node: PlanNode) -> Costed:
         """One node, with all below it."""
-        if id(node) not in self._known:
-            for one in node.post_order():
-                if id(one) not in self._known:
-                    self._known[id(one)] = one, self._cost(one)
-        return self._known[id(node)][1]
+        known = self._known.get(id(node))
+        if known is None:
+            if not all(id(child) in self._known for child in node.children):
+                for below in node.post_order():
+                    if below is not node:
+                        self.of(below)
+            known = self._known[id(node)] = node, self._cost(node)
+        return known[1]
 
     def plan(self, root: PlanNode) -> PlanCost:
         """The whole plan; an operator that is read twice costs once."""
@@ -161,7 +164,7 @@ def estimate(operator: Operator, inputs: Sequence[Flow], known: Estimate | None 
     rate = sum(flow.rate for flow in inputs)
     in_bytes = sum(flow.rate * flow.row_bytes for flow in inputs) / rate if rate else DEFAULT_BYTES
     out = Flow(0.0, output_schema(operator, tuple(flow.schema for flow in inputs)), inputs[0].every_s)
-    cost_s, passing, memory_bytes, every_s = _guess(operator, inputs, rate, in_bytes)
+    cost_s, passing, memory_bytes, every_s = _guess(operator, inputs, in_bytes)
     guess = Estimate(cost_s, passing, in_bytes, out.row_bytes)
     if isinstance(operator, Split):
         guess = replace(guess, ports=tuple(selectivity(condition) for condition in operator.conditions))
@@ -171,9 +174,7 @@ def estimate(operator: Operator, inputs: Sequence[Flow], known: Estimate | None 
     return Costed(made, rate, outputs, memory_bytes)
 
 
-def _guess(
-    operator: Operator, inputs: Sequence[Flow], rate: float, in_bytes: float
-) -> tuple[float, float, float, float]:
+def _guess(operator: Operator, inputs: Sequence[Flow], in_bytes: float) -> tuple[float, float, float, float]:
     """Seconds per row, rows out per row in, bytes remembered, and seconds between two bulks of output."""
     passed_on, every_s = in_bytes * BYTE_S, inputs[0].every_s
     match operator:

@@ -21,7 +21,9 @@ def window_of(text: str, time: str | None) -> Window:
     if width <= 0 or (hop is not None and hop <= 0):
         raise ValueError("a window must be longer than 0, and so must what it slides by")
     if hop is not None and hop > width:
-        raise ValueError("the window slides by more than it holds, so rows in between would be lost; let it slide by less")
+        raise ValueError(
+            "the window slides by more than it holds, so rows in between would be lost; let it slide by less"
+        )
     if read is _rows:
         return Window.rows(width, hop)
     return Window.seconds(width, hop, on=time)

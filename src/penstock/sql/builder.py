@@ -76,9 +76,7 @@ class Rows:
         """Each row once per window."""
         return replace(self, once=True)
 
-    def join(
-        self, other: Rows, on: str, how: Literal["inner", "left", "right", "full"] = "inner"
-    ) -> Rows:
+    def join(self, other: Rows, on: str, how: Literal["inner", "left", "right", "full"] = "inner") -> Rows:
         """Pairs with the rows of another stream over windows, or of a stored table."""
         base = self._open(joining=True)
         word = "" if how == "inner" else f"{how.upper()} "
@@ -125,8 +123,8 @@ class Rows:
     def _from_only(self) -> Rows:
         """Where a window can stand: behind a stream or a subquery, with nothing else yet.
 
-        A condition before a window is a condition on what enters it. SQL applies WHERE behind the window of an
-        aggregate too, where only rows count; the subquery makes the order plain.
+        A condition before a window is a condition on what enters it, while the WHERE of a SELECT comes behind
+        the windows in its FROM; the subquery keeps the order.
         """
         base = self._open()
         return base._nested() if base.conditions or base.joins else base
@@ -139,7 +137,9 @@ _WINDOWS = ("window(", "session_window(", "window (", "session_window (")
 
 
 def _literal(value: str | float) -> str:
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'" if isinstance(value, str) else repr(value)
+    return (
+        "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'" if isinstance(value, str) else repr(value)
+    )
 
 
 def stream(name: str) -> Rows:

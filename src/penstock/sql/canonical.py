@@ -37,8 +37,8 @@ _BINDS: tuple[tuple[type[exp.Expr], ...], ...] = (
     (exp.Or,),
     (exp.And,),
     (exp.Not,),
-    (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between,
-     exp.Like, exp.ILike, exp.RegexpLike, exp.Escape),
+    (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In,
+     exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape),
     (exp.BitwiseOr,),
     (exp.BitwiseXor,),
     (exp.BitwiseAnd,),
@@ -76,8 +76,13 @@ def _form(tree: exp.Expr, schema: Schema) -> exp.Expr:
             return _sorted_parts(tree, schema)
         case exp.Between():
             low, high = tree.args["low"], tree.args["high"]
-            bounds = (exp.GTE(this=tree.this.copy(), expression=low), exp.LTE(this=tree.this.copy(), expression=high))
-            return _sorted_parts(exp.And(this=_form(bounds[0], schema), expression=_form(bounds[1], schema)), schema)
+            bounds = (
+                exp.GTE(this=tree.this.copy(), expression=low),
+                exp.LTE(this=tree.this.copy(), expression=high),
+            )
+            return _sorted_parts(
+                exp.And(this=_form(bounds[0], schema), expression=_form(bounds[1], schema)), schema
+            )
         case exp.Not() if type(tree.this) in _NEGATED:
             inner = tree.this
             return _form(_NEGATED[type(inner)](this=inner.this, expression=inner.expression), schema)
@@ -88,7 +93,9 @@ def _form(tree: exp.Expr, schema: Schema) -> exp.Expr:
             if len(values) == 1:
                 return _form(exp.EQ(this=tree.this, expression=next(iter(values.values()))), schema)
             return exp.In(this=tree.this, expressions=[values[text] for text in sorted(values)])
-        case exp.Add() | exp.Mul() if not any(isinstance(one, exp.Interval) for one in (tree.left, tree.right)):
+        case exp.Add() | exp.Mul() if not any(
+            isinstance(one, exp.Interval) for one in (tree.left, tree.right)
+        ):
             return _ordered(tree, type(tree))
     if type(tree) in _FLIPPED:
         return _ordered(tree, _FLIPPED[type(tree)])

@@ -94,8 +94,10 @@ class Catalog:
 
     def having(self, kind: str, name: str, value: Any) -> Catalog:
         """The catalog with one more thing of that kind."""
-        return replace(self, **{kind: {**getattr(self, kind), name: value}})
+        changed: dict[str, Any] = {kind: {**getattr(self, kind), name: value}}
+        return replace(self, **changed)
 
     def without(self, kind: str, name: str) -> Catalog:
         """The catalog with one thing less of that kind."""
-        return replace(self, **{kind: {key: v for key, v in getattr(self, kind).items() if key != name}})
+        changed: dict[str, Any] = {kind: {key: v for key, v in getattr(self, kind).items() if key != name}}
+        return replace(self, **changed)

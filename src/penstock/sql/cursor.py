@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import SqlError, closest
 from penstock.sql.dialect import parse_tokens
@@ -79,8 +79,10 @@ class Cursor:
     def _is_name(self, token: Token) -> bool:
         if token.token_type == TokenType.IDENTIFIER:
             return bool(token.text.strip())
-        return token.token_type != TokenType.STRING and token.text.replace("_", "a").isalnum() and (
-            not token.text[0].isdigit()
+        return (
+            token.token_type != TokenType.STRING
+            and token.text.replace("_", "a").isalnum()
+            and (not token.text[0].isdigit())
         )
 
     def string(self, what: str) -> str:
@@ -165,7 +167,9 @@ def _syntax_error(sql: str, tokens: list[Token], problem: ParseError) -> SqlErro
     line, col = details.get("line"), details.get("col")
     found = next((t for t in tokens if (t.line, t.col) == (line, col)), tokens[-1])
     if words.startswith("Required keyword"):
-        return error(sql, of_token(found), f"the SQL is not complete here: something is missing near '{found.text}'")
+        return error(
+            sql, of_token(found), f"the SQL is not complete here: something is missing near '{found.text}'"
+        )
     if words.startswith("Invalid expression / Unexpected token"):
         return error(sql, of_token(found), f"'{found.text}' cannot stand here")
     what = words[0].lower() + words[1:].split(" but got ")[0]

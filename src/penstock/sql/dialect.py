@@ -8,11 +8,13 @@ functions of its own and back, which only one engine does not need.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel
-from sqlglot.tokens import Token, TokenType
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
 
 #: Functions with a syntax of their own; all others are `name(argument, …)`.
 _OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
@@ -32,17 +34,17 @@ class Dialect(Spark):
         COMMANDS = set()  # noqa: RUF012 (SHOW and its kin are tokens like all others)
         STRING_ESCAPES = [*Spark.Tokenizer.STRING_ESCAPES, "'"]  # noqa: RUF012
 
-    class Parser(Spark.Parser):
+    class Parser(SparkParser):
         """Reads SELECT and expressions; statements are read by `reader`."""
 
         STRICT_CAST = True
-        ARRAY_CONSTRUCTORS = {}  # noqa: RUF012
-        FUNCTIONS = {}  # noqa: RUF012 (sqlglot's way of declaring a dialect)
-        FUNCTION_PARSERS = {  # noqa: RUF012
-            name: parse for name, parse in Spark.Parser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+        ARRAY_CONSTRUCTORS: ClassVar = {}
+        FUNCTIONS: ClassVar = {}
+        FUNCTION_PARSERS: ClassVar = {
+            name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
         }
-        NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
-            name: Spark.Parser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
+        NO_PAREN_FUNCTION_PARSERS: ClassVar = {
+            name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
         }
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
@@ -65,9 +67,9 @@ class Dialect(Spark):
 
         def _parse_subquery(self, this: exp.Expr | None, parse_alias: bool = True) -> exp.Subquery | None:
             subquery = super()._parse_subquery(this, parse_alias)
-            if subquery is not None and parse_alias and self._window_suffix(subquery):
-                if not subquery.args.get("alias"):
-                    subquery.set("alias", self._parse_table_alias())
+            windowed = subquery is not None and parse_alias and self._window_suffix(subquery)
+            if subquery is not None and windowed and not subquery.args.get("alias"):
+                subquery.set("alias", self._parse_table_alias())
             return subquery
 
         def _window_suffix(self, table: exp.Expr) -> bool:

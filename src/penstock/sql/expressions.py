@@ -16,14 +16,14 @@ from penstock.sql.dialect import parse_expression, render
 
 _PLAIN = re.compile(r"[A-Za-z_]\w*")
 #: Words that Spark's parser would not take as a column's name without quotes.
-_RESERVED = frozenset(
-    """all and anti any array as asc between both by case cast cross current_date current_time
-    current_timestamp current_user delete desc distinct div drop else end escape except exists extract false
-    filter for from full group having in inner insert intersect interval into is join lateral leading left
-    like limit minus natural not null offset on or order outer over position right rlike select semi set
-    some struct table then timestamp date to trailing true union unique unknown user using values when where
-    with within""".split()
-)
+_RESERVED_WORDS = """
+    all and anti any array as asc between both by case cast cross current_date current_time current_timestamp
+    current_user date delete desc distinct div drop else end escape except exists extract false filter for
+    from full group having in inner insert intersect interval into is join lateral leading left like limit
+    minus natural not null offset on or order outer over position right rlike select semi set some struct
+    table then timestamp to trailing true union unique unknown user using values when where with within
+"""
+_RESERVED = frozenset(_RESERVED_WORDS.split())
 
 
 def quoted(name: str) -> str:
@@ -55,7 +55,9 @@ def is_bound_column(node: exp.Expr) -> bool:
 @lru_cache(maxsize=20_000)
 def columns(text: str) -> tuple[str, ...]:
     """The columns an expression reads, each once."""
-    found = (_first_name(node) for node in parse_expression(text).find_all(exp.Column) if is_bound_column(node))
+    found = (
+        _first_name(node) for node in parse_expression(text).find_all(exp.Column) if is_bound_column(node)
+    )
     return tuple(dict.fromkeys(found))
 
 
@@ -70,6 +72,9 @@ def plain_column(text: str) -> str | None:
     return tree.name if isinstance(tree, exp.Column) and len(tree.parts) == 1 else None
 
 
+_ATOMS = (exp.Column, exp.Literal, exp.Anonymous, exp.Cast, exp.Boolean, exp.Null)
+
+
 def substituted(text: str, by: Mapping[str, str]) -> str:
     """The expression with columns replaced by expressions; names not in `by` stay."""
     if not any(name in by for name in columns(text)):
@@ -80,7 +85,9 @@ def substituted(text: str, by: Mapping[str, str]) -> str:
             return node
         value = parse_expression(by[_first_name(node)])
         fields = node.parts[1:]
-        if not isinstance(value, exp.Column | exp.Literal | exp.Anonymous | exp.Cast | exp.Boolean | exp.Null):
+        if not isinstance(
+            value, exp.Column | exp.Literal | exp.Anonymous | exp.Cast | exp.Boolean | exp.Null
+        ):
             value = exp.Paren(this=value)
         for part in fields:
             value = exp.Dot(this=value, expression=part.copy())

@@ -16,13 +16,12 @@ from penstock.sql.expressions import conjunction, is_bound_column, plain_column,
 from penstock.sql.functions.catalogue import find
 from penstock.sql.names import Scope, Visible
 from penstock.sql.places import Problem
-from penstock.sql.quantities import seconds
 from penstock.sql.relation import Relation, time_origin
 from penstock.sql.typing import can_raise, type_of
+from penstock.sql.window_calls import WINDOW_NAMES, is_window_call, window_of_call
 
 #: What `window` and `session_window` are called until the aggregate has given them a column.
 _WINDOW = "window()"
-_WINDOW_NAMES = ("window", "session_window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,71 +43,8 @@ class Key:
 
 def with_window_names(scope: Scope) -> Scope:
     """The scope of a SELECT with GROUP BY: `window` means the window, unless a column is called so."""
-    extra = tuple(Visible("", name, quoted(_WINDOW)) for name in _WINDOW_NAMES)
+    extra = tuple(Visible("", name, quoted(_WINDOW)) for name in WINDOW_NAMES)
     return replace(scope, extra=extra)
-
-
-def is_window_call(tree: exp.Expr) -> bool:
-    """Whether this is `window(…)` or `session_window(…)`."""
-    return isinstance(tree, exp.Anonymous) and tree.name.lower() in _WINDOW_NAMES
-
-
-def window_of_call(call: exp.Anonymous, relation: Relation) -> tuple[Window, str]:
-    """The window that `window(t, '10 s', '5 s')` or `session_window(t, '5 min')` asks for, and its time."""
-    name, arguments = call.name.lower(), call.expressions
-    most = 4 if name == "window" else 2
-    if not 2 <= len(arguments) <= most:
-        form = "window(time, width[, slide[, start]])" if name == "window" else "session_window(time, gap)"
-        raise Problem(call, f"{name} takes {form}")
-    time = arguments[0]
-    origin = time_origin(time, relation.times)
-    if origin is None:
-        raise Problem(time, _no_time(time, relation))
-    lengths = [_duration(argument) for argument in arguments[1:]]
-    if any(length <= 0 for length in lengths[:2]):
-        raise Problem(arguments[1], f"the lengths in {name} must be more than 0")
-    if name == "session_window":
-        return Window.session(lengths[0]), render(time)
-    width, hop = lengths[0], lengths[1] if len(lengths) > 1 else None
-    begin = lengths[2] if len(lengths) > 2 else 0.0
-    if hop is not None and hop > width:
-        raise Problem(
-            arguments[2], "the window slides by more than it holds, so rows in between would be lost; let it slide by less"
-        )
-    hop = None if hop == width else hop
-    return Window("time", begin + width, begin, hop), render(time)
-
-
-def _duration(argument: exp.Expr) -> float:
-    sign = 1.0
-    if isinstance(argument, exp.Interval):
-        unit = argument.args.get("unit")
-        text = f"{argument.this.name} {unit.name if unit is not None else ''}"
-    elif isinstance(argument, exp.Literal) and argument.is_string:
-        text = argument.name
-    else:
-        raise Problem(argument, "a length of a window is a constant in quotes, such as '10 seconds'")
-    stripped = text.strip().lower().removeprefix("interval").strip()
-    if stripped.startswith("-"):
-        sign, stripped = -1.0, stripped[1:]
-    try:
-        return sign * seconds(stripped)
-    except ValueError as problem:
-        raise Problem(argument, str(problem)) from None
-
-
-def _no_time(tree: exp.Expr, relation: Relation) -> str:
-    if not relation.timed:
-        return (
-            "a window by time needs a stream with a time column; "
-            "declare it in CREATE STREAM with WATERMARK FOR column AS column - INTERVAL 5 SECONDS"
-        )
-    times = [
-        f"{name}.end or window_time({name})" if kind == "window" else name for name, kind in relation.times.items()
-    ]
-    if not times:
-        return "none of the columns here is a time the watermark follows; select the stream's time column below"
-    return f"'{render(tree)}' is not a time the watermark follows; use {' or '.join(times)}"
 
 
 def is_aggregate_call(tree: exp.Expr) -> bool:
@@ -164,7 +100,9 @@ class Grouping:
         if len(calls) > 1:
             raise Problem(calls[1], "there are two windows in GROUP BY; keep one")
         if calls and written is not None:
-            raise Problem(calls[0], "there is a window behind the stream in FROM already; keep one of the two")
+            raise Problem(
+                calls[0], "there is a window behind the stream in FROM already; keep one of the two"
+            )
         if calls:
             assert isinstance(calls[0], exp.Anonymous)
             return *window_of_call(calls[0], self._input), plain
@@ -223,7 +161,9 @@ class Grouping:
         kept = [Column(name, quoted(name), schema.get(name).type) for name in schema.names if name in needed]  # type: ignore[union-attr]
         made = [self._computed(key) for key in computed]
         if time is not None and self._on is None:
-            self._on = _unique("time", {name.lower() for name in (*schema.names, *(one.name for one in made))})
+            self._on = _unique(
+                "time", {name.lower() for name in (*schema.names, *(one.name for one in made))}
+            )
             made.append(Column(self._on, time, type_of(parse_expression(time), schema)))
         elif self._on is not None and self._on in schema.names and self._on not in needed:
             kept.append(Column(self._on, quoted(self._on), schema.get(self._on).type))  # type: ignore[union-attr]
@@ -293,10 +233,12 @@ class Grouping:
         names |= {value: column.name for value, column in self._aggregates.items()}
         result = _replaced(tree.copy(), names, self._window_column)
         for column in result.find_all(exp.Column):
-            if not is_bound_column(column) or column._meta and column._meta.get("behind"):
+            if not is_bound_column(column) or (column._meta and column._meta.get("behind")):
                 continue
             if column.parts[0].name == _WINDOW:
-                raise Problem(tree, "there is no window here; group by window(…), or put [RANGE …] behind the stream")
+                raise Problem(
+                    tree, "there is no window here; group by window(…), or put [RANGE …] behind the stream"
+                )
             raise Problem(
                 column,
                 f"'{column.parts[0].name}' is neither in GROUP BY nor inside an aggregate; "
@@ -354,8 +296,10 @@ def _is_endless(relation: Relation) -> bool:
 
 def _window_start(key: exp.Expr, relation: Relation) -> bool:
     tree = _bare(key)
-    return isinstance(tree, exp.Dot) and tree.expression.name.lower() == "start" and (
-        relation.times.get(tree.this.name) == "window"
+    return (
+        isinstance(tree, exp.Dot)
+        and tree.expression.name.lower() == "start"
+        and (relation.times.get(tree.this.name) == "window")
     )
 
 

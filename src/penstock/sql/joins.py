@@ -9,7 +9,7 @@ the windows then only bound what must be kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
@@ -19,15 +19,20 @@ from sqlglot import exp
 from penstock.model.operators import Join, widened
 from penstock.model.window import Window
 from penstock.sql.dialect import parse_expression, render
-from penstock.sql.expressions import conjunction, conjuncts, quoted
+from penstock.sql.expressions import conjunction, conjuncts, quoted, substituted
 from penstock.sql.names import Scope, Visible
 from penstock.sql.places import Problem
-from penstock.sql.quantities import seconds
-from penstock.sql.relation import Gaps, Relation, time_origin
+from penstock.sql.relation import Gaps, Relation
+from penstock.sql.time_ranges import closed, time_ranges
 from penstock.sql.windowing import within
 
 #: Spark's clock ticks in microseconds: what is at most `d` apart is less than `d` and one tick apart.
 TICK_S = 1e-6
+
+_NO_WINDOW = (
+    "the {side} side of the join has no window, so its rows would be kept for ever; write one behind both, "
+    "such as [RANGE 10 SECONDS], or bound the time in ON: a.t BETWEEN b.t - INTERVAL 10 SECONDS AND b.t"
+)
 
 JoinType = Literal["inner", "left", "right", "full"]
 
@@ -58,9 +63,7 @@ def both(left: Joined, right: Joined) -> Scope:
     """All that can be seen of two sides, over the columns of their join."""
     schema = widened(left.relation.schema, right.relation.schema)
     renamed = right_names(left, right)
-    moved = tuple(
-        replace(one, value=_renamed(one.value, renamed)) for one in right.scope.visible
-    )
+    moved = tuple(replace(one, value=_renamed(one.value, renamed)) for one in right.scope.visible)
     return Scope(
         (*left.scope.visible, *moved),
         schema,
@@ -76,8 +79,6 @@ def right_names(left: Joined, right: Joined) -> Mapping[str, str]:
 
 
 def _renamed(value: str, names: Mapping[str, str]) -> str:
-    from penstock.sql.expressions import substituted
-
     return substituted(value, {name: quoted(new) for name, new in names.items() if name != new})
 
 
@@ -98,12 +99,14 @@ def join_streams(
         **{(names[one], names[other]): gap for (one, other), gap in right.relation.gaps.items()},
     }
     found = dict(time_ranges(conjuncts(condition), times))
-    gaps = _closed({**ranges, **{pair: min(gap, ranges.get(pair, gap)) for pair, gap in found.items()}}, times)
+    gaps = closed({**ranges, **{pair: min(gap, ranges.get(pair, gap)) for pair, gap in found.items()}}, times)
     _check_brackets(left, right, at)
     written, conditions = _bracket_windows(left.parts, right_part, at)
     left_window = written[0] or _window_from(gaps, left.relation.times, right_times, left.parts, at, "left")
-    right_window = written[1] or _window_from(gaps, right_times, left.relation.times, (right_part,), at, "right")
-    gaps = _closed(
+    right_window = written[1] or _window_from(
+        gaps, right_times, left.relation.times, (right_part,), at, "right"
+    )
+    gaps = closed(
         {**gaps, **_bracket_gaps(left.relation.times, right_times, left_window, right_window, gaps)}, times
     )
     operator = Join(
@@ -141,7 +144,7 @@ def _check_brackets(left: Joined, right: Joined, at: exp.Expr) -> None:
     if hopping and (len(windows) > 2 or any(window != _moved(hopping[0], window) for window in windows)):
         raise Problem(
             at,
-            "windows with SLIDE join row by row within each window, so both sides need the same RANGE and SLIDE, "
+            "windows with SLIDE join the rows of one window, so both sides need the same RANGE and SLIDE, "
             "and there can be two sides only; leave SLIDE out for windows that slide with each row",
         )
     if len(windows) > 2 and any(window is not None and window.kind == "count" for window in windows):
@@ -169,7 +172,9 @@ def _bracket_windows(
             continue
         widths.append(part.window.width)
         if part.time is None or right.time is None:
-            raise Problem(at, "a join of three or more streams needs the time column of each; select it in the subquery")
+            raise Problem(
+                at, "a join of three or more streams needs the time column of each; select it in the subquery"
+            )
         conditions.append(within(right.time, part.time, part.window.width))
     for part in parts:
         if right.window is not None and part.time is not None and right.time is not None:
@@ -188,27 +193,16 @@ def _window_from(
 ) -> Window:
     """The window that a time range asks for: as long as a row of the other side can be later than one here.
 
-    The time of a row that was joined before is the latest of its parts', so any part's bound is enough on this
-    side, while all parts of the other side must be bounded.
+    The time of a row that was joined before is the latest of its parts', so any part's bound is enough on
+    this side, while all parts of the other side must be bounded.
     """
     bounds = [[gaps.get((one, other)) for one in own] for other in others]
     best = [min((gap for gap in row if gap is not None), default=None) for row in bounds]
     if not best or any(gap is None for gap in best):
-        raise Problem(at, _no_window(side, tuple(own), tuple(others)))
+        raise Problem(at, _NO_WINDOW.format(side=side))
     width = max(gap for gap in best if gap is not None)
-    return Window.seconds(max(round(width + TICK_S, 6), TICK_S), on=parts[0].time if len(parts) == 1 else None)
-
-
-def _no_window(side: str, own: tuple[str, ...], others: tuple[str, ...]) -> str:
-    if own and others:
-        return (
-            f"the {side} side of the join has no window, so its rows would be kept for ever; write one, such as "
-            "[RANGE 10 SECONDS], or bound the time on both sides in ON: "
-            f"{own[0]} BETWEEN {others[0]} - INTERVAL 10 SECONDS AND {others[0]}"
-        )
-    return (
-        f"the {side} side of the join has no window, so its rows would be kept for ever; "
-        "write one, such as [RANGE 10 SECONDS] or [ROWS 100], behind both"
+    return Window.seconds(
+        max(round(width + TICK_S, 6), TICK_S), on=parts[0].time if len(parts) == 1 else None
     )
 
 
@@ -223,88 +217,30 @@ def _bracket_gaps(
     return gaps
 
 
-def _closed(gaps: Gaps, names: Iterable[str]) -> Gaps:
-    """Gaps by way of a third column: if b follows a by 5 s and c follows b by 3 s, then c follows a by 8 s."""
-    closed = dict(gaps)
-    every = tuple(names)
-    for middle, one, other in product(every, repeat=3):
-        if one == other or (one, middle) not in closed or (middle, other) not in closed:
-            continue
-        through = closed[one, middle] + closed[middle, other]
-        closed[one, other] = min(through, closed.get((one, other), through))
-    return closed
-
-
-def time_ranges(parts: Iterable[str], times: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], float]]:
-    """What conditions say of two time columns: how many seconds the second can be later than the first."""
-    for part in parts:
-        tree = parse_expression(part)
-        match tree:
-            case exp.Between():
-                yield from _ranges(exp.GTE(this=tree.this, expression=tree.args["low"]), times)
-                yield from _ranges(exp.LTE(this=tree.this, expression=tree.args["high"]), times)
-            case _:
-                yield from _ranges(tree, times)
-
-
-def _ranges(tree: exp.Expr, times: Mapping[str, str]) -> Iterator[tuple[tuple[str, str], float]]:
-    match tree:
-        case exp.GTE() | exp.GT():
-            later, earlier = tree.this, tree.expression
-        case exp.LTE() | exp.LT():
-            later, earlier = tree.expression, tree.this
-        case exp.EQ():
-            yield from _ranges(exp.GTE(this=tree.this, expression=tree.expression), times)
-            yield from _ranges(exp.LTE(this=tree.this, expression=tree.expression), times)
-            return
-        case _:
-            return
-    one, other = _shifted(earlier, times), _shifted(later, times)
-    if one is not None and other is not None and one[0] != other[0]:
-        # earlier + e <= later + l: the first is at most l − e later than the second.
-        yield (other[0], one[0]), other[1] - one[1]
-
-
-def _shifted(tree: exp.Expr, times: Mapping[str, str]) -> tuple[str, float] | None:
-    """A time column and the seconds added to it."""
-    origin = time_origin(tree, times)
-    if origin is not None:
-        return origin, 0.0
-    match tree:
-        case exp.Paren():
-            return _shifted(tree.this, times)
-        case exp.Add() | exp.Sub() if isinstance(tree.expression, exp.Interval):
-            shifted, sign = _shifted(tree.this, times), 1 if isinstance(tree, exp.Add) else -1
-            length = _length(tree.expression)
-            return (shifted[0], shifted[1] + sign * length) if shifted and length is not None else None
-        case exp.Add() if isinstance(tree.this, exp.Interval):
-            return _shifted(exp.Add(this=tree.expression, expression=tree.this), times)
-    return None
-
-
-def _length(interval: exp.Interval) -> float | None:
-    unit = interval.args.get("unit")
-    sign = -1 if interval.this.name.strip().startswith("-") else 1
-    try:
-        return sign * seconds(f"{interval.this.name.strip().lstrip('-')} {unit.name if unit is not None else ''}")
-    except ValueError:
-        return None
-
-
-def using(left: Joined, right: Joined, scope: Scope, columns: Sequence[exp.Expr], type_: JoinType) -> tuple[Scope, str]:
+def using(
+    left: Joined, right: Joined, scope: Scope, columns: Sequence[exp.Expr], type_: JoinType
+) -> tuple[Scope, str]:
     """The condition of USING, and what can be seen: each of its columns once."""
     parts, visible = [], list(scope.visible)
     for column in columns:
         name = column.name
         sides = [
-            [one for one in scope.visible if one.name.lower() == name.lower() and one.qualifier in side.scope.qualifiers]
+            [
+                one
+                for one in scope.visible
+                if one.name.lower() == name.lower() and one.qualifier in side.scope.qualifiers
+            ]
             for side in (left, right)
         ]
         if not all(sides):
             where = "left" if not sides[0] else "right"
-            raise Problem(column, f"there is no column '{name}' on the {where} side of the join, which USING needs")
+            raise Problem(
+                column, f"there is no column '{name}' on the {where} side of the join, which USING needs"
+            )
         one, other = sides[0][0], sides[1][0]
-        parts.append(render(exp.EQ(this=parse_expression(one.value), expression=parse_expression(other.value))))
+        parts.append(
+            render(exp.EQ(this=parse_expression(one.value), expression=parse_expression(other.value)))
+        )
         if type_ == "full":
             value = f"coalesce({one.value}, {other.value})"
             kept = Visible("", one.name, value)

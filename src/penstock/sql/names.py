@@ -50,10 +50,12 @@ class Scope:
             return tuple(column for column in self.visible if not column.hidden)
         found = tuple(one for one in self.visible if one.qualifier.lower() == qualifier.lower())
         if not found:
-            raise Problem(star, f"nothing in FROM is called '{qualifier}'.{closest(qualifier, self.qualifiers)}")
+            raise Problem(
+                star, f"nothing in FROM is called '{qualifier}'.{closest(qualifier, self.qualifiers)}"
+            )
         return found
 
-    def resolve(self, column: exp.Column) -> tuple[Visible, list[exp.Identifier]]:
+    def resolve(self, column: exp.Column) -> tuple[Visible, list[exp.Expr]]:
         """The column that a name means, and the fields of it that follow."""
         parts = list(column.parts)
         if len(parts) > 1:
@@ -82,7 +84,7 @@ class Scope:
             raise Problem(column, f"'{column.name}' could be one of several columns; write {places}")
         return found[0]
 
-    def _unknown(self, column: exp.Column, parts: list[exp.Identifier]) -> Problem:
+    def _unknown(self, column: exp.Column, parts: list[exp.Expr]) -> Problem:
         names = list(dict.fromkeys(one.name for one in (*self.visible, *self.extra) if not one.hidden))
         first = parts[0].name
         if len(parts) > 1 and first.lower() in (one.lower() for one in self.qualifiers):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from sqlglot import exp
+
 _PAIR = re.compile(r"\s*([0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?)\s*([A-Za-zµμ]*)\s*")
 
 _SECONDS: dict[str, float] = {}
@@ -42,6 +44,14 @@ def seconds(text: str) -> float:
     return round(total, 9)
 
 
+def interval_seconds(interval: exp.Interval) -> float:
+    """The length of an INTERVAL literal, negative if it is; ValueError if it has no fixed one."""
+    unit = interval.args.get("unit")
+    text = interval.this.name.strip() if interval.this is not None else ""
+    length = seconds(f"{text.removeprefix('-')} {unit.name if unit is not None else ''}")
+    return -length if text.startswith("-") else length
+
+
 def _not_a_duration(text: str) -> str:
     return f"'{text.strip()}' is no duration; write one like '2s', '500 ms' or '1 hour 30 min'"
 
@@ -68,7 +78,9 @@ def share(text: str) -> float:
     """`95%` or `0.95`; ValueError with what to write instead."""
     stripped = text.strip()
     try:
-        return round(float(stripped.removesuffix("%")) / 100, 12) if stripped.endswith("%") else float(stripped)
+        return (
+            round(float(stripped.removesuffix("%")) / 100, 12) if stripped.endswith("%") else float(stripped)
+        )
     except ValueError:
         raise ValueError(f"'{stripped}' is no share; write one like '95%' or 0.95") from None
 

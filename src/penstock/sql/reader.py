@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import SqlError, closest
 from penstock.model.qos import QoS
-from penstock.model.schema import Field, Schema
+from penstock.model.schema import Schema
 from penstock.sql.cursor import Cursor, parsed
+from penstock.sql.definitions import columns, format_and_options, names_in_parentheses
 from penstock.sql.dialect import tokenize
 from penstock.sql.places import Span, error, of_token
-from penstock.sql.quantities import per_second, seconds, share, size_bytes
 from penstock.sql.statements import (
     AlterQuery,
     CreateQuery,
@@ -34,6 +33,7 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
+from penstock.sql.wishes import MOMENTS, WISHES, check_moments, moment, wish
 
 _KINDS: Mapping[str, Kind] = {
     "STREAM": "stream",
@@ -43,17 +43,6 @@ _KINDS: Mapping[str, Kind] = {
     "SINK": "sink",
 }
 SHOWN = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SINKS", "POLICIES")
-
-#: The options of a query: the QoS field each sets, how its text is read, and what it may be.
-_WISHES: Mapping[str, tuple[str, Callable[[str], float], Callable[[float], bool], str]] = {
-    "latency": ("latency_s", seconds, lambda value: value > 0, "more than 0"),
-    "tolerance": ("tolerance", share, lambda value: 0 <= value < 1, "at least 0% and less than 100%"),
-    "memory": ("memory_bytes", size_bytes, lambda value: value > 0, "more than 0"),
-    "throughput": ("throughput_per_s", per_second, lambda value: value > 0, "more than 0"),
-    "freshness": ("freshness", share, lambda value: 0 < value <= 1, "more than 0% and at most 100%"),
-    "weight": ("weight", share, lambda value: 0 < value <= 1, "more than 0 and at most 1"),
-}
-_MOMENTS = ("start", "stop")
 
 
 def read(sql: str) -> Iterator[Statement]:
@@ -147,7 +136,9 @@ def _statement(at: Cursor) -> Statement:
 
 def _create(at: Cursor) -> Statement:
     if at.take("OR", "REPLACE"):
-        raise at.error("OR REPLACE is not supported; DROP it first, so that nothing that uses it is lost unseen")
+        raise at.error(
+            "OR REPLACE is not supported; DROP it first, so that nothing that uses it is lost unseen"
+        )
     match at.peek():
         case "STREAM":
             at.take("STREAM")
@@ -175,8 +166,8 @@ def _if_not_exists(at: Cursor) -> bool:
 
 def _create_stream(at: Cursor) -> CreateStream:
     quiet, name = _if_not_exists(at), at.name("the stream")
-    fields, watermark = _columns(at, "stream", name)
-    format_, options = _format(at)
+    fields, watermark = columns(at, "stream", name)
+    format_, options = format_and_options(at)
     at.end()
     time, delay_s = watermark or (None, 0.0)
     return CreateStream(at.span, name, Schema(fields), time, delay_s, format_, options, quiet)
@@ -185,152 +176,12 @@ def _create_stream(at: Cursor) -> CreateStream:
 def _create_table(at: Cursor) -> CreateTable:
     quiet, name = _if_not_exists(at), at.name("the table")
     here = at.here
-    fields, watermark = _columns(at, "table", name)
+    fields, watermark = columns(at, "table", name)
     if watermark is not None:
         raise at.error("a stored table has no watermark; only a stream has one", here)
-    format_, options = _format(at)
+    format_, options = format_and_options(at)
     at.end()
     return CreateTable(at.span, name, Schema(fields), format_, options, quiet)
-
-
-def _columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[str, float] | None]:
-    if not at.take("("):
-        raise at.error(f"{kind} '{name}' has no columns; write CREATE {kind.upper()} {name} (column TYPE, …)")
-    fields: list[Field] = []
-    watermark: tuple[str, float] | None = None
-    while True:
-        here = at.here
-        if at.take("WATERMARK"):
-            if watermark is not None:
-                raise at.error("there is a watermark already; a stream has one", here)
-            watermark = _watermark(at, fields)
-        else:
-            column = at.name("a column")
-            if any(column.lower() == field.name.lower() for field in fields):
-                raise at.error(f"there are two columns named '{column}'; rename one", here)
-            fields.append(Field(column, _type(at)))
-        if not at.take(","):
-            break
-    if not at.take(")"):
-        raise at.unexpected("',' or ')'")
-    if not fields:
-        raise at.error(f"{kind} '{name}' has no columns; name at least one")
-    return tuple(fields), watermark
-
-
-def _type(at: Cursor) -> str:
-    tokens = at.tokens_until(",")
-    while sum(token.text.count("<") - token.text.count(">") for token in tokens) > 0 and at.take(","):
-        tokens += [*tokens[-1:], *at.tokens_until(",")]  # a comma inside map<…>
-    if not tokens:
-        raise at.unexpected("a type")
-    comment = next((i for i, t in enumerate(tokens) if t.text.upper() in ("COMMENT", "NOT")), len(tokens))
-    text = at.sql[tokens[0].start : tokens[max(comment, 1) - 1].end + 1]
-    span = Span(tokens[0].start, tokens[max(comment, 1) - 1].end + 1)
-    try:
-        data_type = exp.DataType.build(text, dialect="spark")
-    except (ParseError, ValueError):
-        data_type = None
-    shown = data_type.sql("spark").lower().replace(", ", ",").replace(": ", ":") if data_type else ""
-    if data_type is None or any(part.this in _NO_TYPES for part in data_type.find_all(exp.DataType)):
-        near = closest(text.lower(), _TYPES)
-        raise error(at.sql, span, f"'{text}' is no type; use one of {', '.join(_TYPES)}.{near}")
-    return "decimal(10,0)" if shown == "decimal" else shown
-
-
-_TYPES = (
-    "boolean tinyint smallint int bigint float double decimal(p,s) string binary date timestamp "
-    "timestamp_ntz array<…> map<…> struct<…>"
-).split()
-_NO_TYPES = {
-    kind
-    for kind in exp.DataType.Type
-    if kind.value.lower()
-    not in {
-        *(name.split("<")[0].split("(")[0] for name in _TYPES),
-        *("varchar", "text", "char", "timestamptz", "timestampltz", "timestampntz", "list", "object", "varbinary"),
-    }
-}
-
-
-def _watermark(at: Cursor, fields: list[Field]) -> tuple[str, float]:
-    at.expect("FOR")
-    here = at.here
-    column = at.name("the column with the time")
-    field = next((one for one in fields if one.name.lower() == column.lower()), None)
-    if field is None:
-        known = [one.name for one in fields]
-        raise at.error(
-            f"there is no column '{column}' before the watermark; name the column with the time."
-            f"{closest(column, known)}",
-            here,
-        )
-    if field.type not in ("timestamp", "timestamp_ntz"):
-        raise at.error(f"column '{column}' is a {field.type}; a watermark needs a timestamp", here)
-    if not at.take("AS"):
-        return field.name, 0.0
-    here = at.here
-    tree = at.tree("the watermark", ",")
-    wrong = at.error(
-        f"a watermark is the time less a constant: {column} - INTERVAL 5 SECONDS, or {column}", here
-    )
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    delay: exp.Expr | None = None
-    if isinstance(tree, exp.Sub):
-        tree, delay = tree.this, tree.expression
-    if not isinstance(tree, exp.Column) or tree.name.lower() != column.lower():
-        raise wrong
-    if delay is None:
-        return field.name, 0.0
-    if not isinstance(delay, exp.Interval):
-        raise wrong
-    try:
-        return field.name, interval_seconds(delay)
-    except ValueError as problem:
-        raise at.error(str(problem), here) from None
-
-
-def interval_seconds(interval: exp.Interval) -> float:
-    """The length of an INTERVAL literal; ValueError if it has no fixed one."""
-    unit = interval.args.get("unit")
-    value = interval.this.name if interval.this is not None else ""
-    return seconds(f"{value} {unit.name if unit is not None else ''}")
-
-
-def _format(at: Cursor) -> tuple[str, Mapping[str, str]]:
-    if not at.take("USING"):
-        raise at.unexpected("USING and a format, such as USING csv")
-    format_ = at.name("the format").lower()
-    return format_, _options(at) if at.take("OPTIONS") else {}
-
-
-def _options(at: Cursor) -> Mapping[str, str]:
-    """`(path 'x', rate = 100)`, both ways."""
-    options: dict[str, str] = {}
-    for name, here in _names_in_parentheses(at, "an option"):
-        if name in options:
-            raise at.error(f"option '{name}' is given twice", here)
-        at.take("=")
-        value, _ = at.raw(",")
-        if not value:
-            raise at.unexpected(f"a value for '{name}'")
-        options[name] = value
-    return options
-
-
-def _names_in_parentheses(at: Cursor, what: str) -> Iterator[tuple[str, Span]]:
-    at.expect("(")
-    if at.take(")"):
-        return
-    while True:
-        here = at.here
-        name = at.name(what).lower()
-        yield name, here
-        if not at.take(","):
-            break
-    if not at.take(")"):
-        raise at.unexpected("',' or ')'")
 
 
 def _create_query(at: Cursor) -> CreateQuery:
@@ -340,68 +191,19 @@ def _create_query(at: Cursor) -> CreateQuery:
     wishes: dict[str, float | None] = {}
     moments: dict[str, Moment] = {}
     if at.take("WITH"):
-        for option, here in _names_in_parentheses(at, "an option"):
-            if option in moments or (option in _WISHES and _WISHES[option][0] in wishes):
+        for option, here in names_in_parentheses(at, "an option"):
+            if option in moments or (option in WISHES and WISHES[option][0] in wishes):
                 raise at.error(f"'{option}' is given twice", here)
-            if option in _MOMENTS:
-                moments[option] = _moment(at, option)
+            if option in MOMENTS:
+                moments[option] = moment(at, option)
             else:
-                field, value = _wish(at, option, here, (*_WISHES, *_MOMENTS))
+                field, value = wish(at, option, here, (*WISHES, *MOMENTS))
                 wishes[field] = value
     at.expect("AS")
     select = _select(at)
     qos = QoS(**{field: value for field, value in wishes.items() if value is not None})
-    _check_moments(at, moments)
-    return CreateQuery(
-        at.span, name, select, qos, moments.get("start"), moments.get("stop"), one_time, quiet
-    )
-
-
-def _wish(at: Cursor, option: str, here: Span, known: tuple[str, ...]) -> tuple[str, float | None]:
-    if option not in _WISHES:
-        raise at.error(
-            f"a query has no option '{option}'; use {', '.join(known)}.{closest(option, known)}", here
-        )
-    at.expect("=")
-    field, read_value, holds, words = _WISHES[option]
-    text, span = at.raw(",")
-    if not text:
-        raise at.unexpected(f"a value for '{option}'")
-    if text.upper() in ("NULL", "NONE") and field not in ("weight", "tolerance"):
-        return field, None
-    try:
-        value = read_value(text)
-    except ValueError as problem:
-        raise at.error(f"{option}: {problem}", span) from None
-    if not holds(value):
-        raise at.error(f"{option} is {text}; it must be {words}", span)
-    return field, value
-
-
-def _moment(at: Cursor, option: str) -> Moment:
-    at.expect("=")
-    text, span = at.raw(",")
-    stripped = text.strip().removeprefix("'").removesuffix("'").strip()
-    sign = -1.0 if stripped.startswith("-") else 1.0
-    try:
-        return Moment(sign * seconds(stripped.lstrip("+- ").strip()), relative=True)
-    except ValueError:
-        pass
-    try:
-        when = datetime.fromisoformat(stripped)
-    except ValueError:
-        raise at.error(
-            f"{option}: '{stripped}' is no time; write one like '-10 min', '5 min' or '2026-11-16 08:00:00'", span
-        ) from None
-    return Moment((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), relative=False)
-
-
-def _check_moments(at: Cursor, moments: Mapping[str, Moment]) -> None:
-    start, stop = moments.get("start"), moments.get("stop")
-    if stop is not None and stop.relative and stop.seconds <= 0:
-        raise at.error("stop lies in the past; write how long the query shall run, such as stop = '1 hour'", at.span)
-    if start and stop and start.relative == stop.relative and stop.seconds <= start.seconds:
-        raise at.error("the query stops before it starts; let stop be later than start", at.span)
+    check_moments(at, moments)
+    return CreateQuery(at.span, name, select, qos, moments.get("start"), moments.get("stop"), one_time, quiet)
 
 
 def _select(at: Cursor) -> exp.Expr:
@@ -423,7 +225,7 @@ def _create_sink(at: Cursor) -> CreateSink:
     quiet, name = _if_not_exists(at), at.name("the sink")
     at.expect("FROM")
     query = at.name("the query")
-    format_, options = _format(at)
+    format_, options = format_and_options(at)
     at.end()
     return CreateSink(at.span, name, query, format_, options, quiet)
 
@@ -461,10 +263,10 @@ def _alter(at: Cursor) -> AlterQuery:
     name = at.name("the query")
     at.expect("SET")
     changes: dict[str, float | None] = {}
-    for option, here in _names_in_parentheses(at, "an option"):
-        if option in _MOMENTS:
+    for option, here in names_in_parentheses(at, "an option"):
+        if option in MOMENTS:
             raise at.error(f"'{option}' is settled when a query is created; stop it and create another", here)
-        field, value = _wish(at, option, here, tuple(_WISHES))
+        field, value = wish(at, option, here, tuple(WISHES))
         if field in changes:
             raise at.error(f"'{option}' is given twice", here)
         changes[field] = value

@@ -14,7 +14,17 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from penstock.model.operators import Aggregate, Column, Join, Operator, Project, Select, Source, Union, output_schema
+from penstock.model.operators import (
+    Aggregate,
+    Column,
+    Join,
+    Operator,
+    Project,
+    Select,
+    Source,
+    Union,
+    output_schema,
+)
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
@@ -80,7 +90,9 @@ class Relation:
         if tuple((column.name, _plain(column.expression)) for column in columns) == own:
             return self
         operator = Project(tuple(columns))
-        origins = {column.name: origin for column in columns if (origin := self.time_origin(column.expression))}
+        origins = {
+            column.name: origin for column in columns if (origin := self.time_origin(column.expression))
+        }
         times: dict[str, Literal["instant", "window"]] = {
             name: self.times[origin] if _plain(_expression(columns, name)) == origin else "instant"
             for name, origin in origins.items()
@@ -89,7 +101,9 @@ class Relation:
             (one, other): gap
             for one, other in product(origins, repeat=2)
             if one != other
-            for gap in [0.0 if origins[one] == origins[other] else self.gaps.get((origins[one], origins[other]))]
+            for gap in [
+                0.0 if origins[one] == origins[other] else self.gaps.get((origins[one], origins[other]))
+            ]
             if gap is not None
         }
         return replace(

@@ -63,7 +63,7 @@ def run(sql: str, catalog: Catalog | None = None, now_s: float = 0.0) -> tuple[C
 
 
 def apply(catalog: Catalog, statement: Statement, sql: str, now_s: float = 0.0) -> tuple[Catalog, Answer]:
-    """The catalog after a statement of that text, and the answer; `now_s` is what relative times count from."""
+    """The catalog after a statement of that text, and the answer; relative times count from `now_s`."""
     at = _At(catalog, sql, now_s)
     match statement:
         case CreateStream():
@@ -113,7 +113,9 @@ class _At:
     def _endless(self, one: CreateStream) -> bool:
         text = one.options.get("endless", "true").lower()
         if text not in ("true", "false"):
-            raise self._error(one.span, f"option 'endless' of stream '{one.name}' is '{text}'; it is true or false")
+            raise self._error(
+                one.span, f"option 'endless' of stream '{one.name}' is '{text}'; it is true or false"
+            )
         return text == "true"
 
     def _rate(self, one: CreateStream) -> float:
@@ -165,7 +167,9 @@ class _At:
             near = closest(one.source, self._catalog.readable())
             raise self._error(one.span, f"there is no stream or view '{one.source}' to split.{near}")
         if isinstance(found, Table):
-            raise self._error(one.span, f"'{found.name}' is a stored table; only a stream or a view can be split")
+            raise self._error(
+                one.span, f"'{found.name}' is a stored table; only a stream or a view can be split"
+            )
         if isinstance(found, View):
             return found.relation
         return bind_select(*_all_of(found.name), self._catalog).relation
@@ -175,7 +179,9 @@ class _At:
         if one.name.lower() in (name.lower() for name in self._catalog.queries):
             if one.if_not_exists:
                 return self._catalog, Answer(f"query '{one.name}' exists already")
-            raise self._error(one.span, f"query '{one.name}' exists already; stop and drop it, or choose another name")
+            raise self._error(
+                one.span, f"query '{one.name}' exists already; stop and drop it, or choose another name"
+            )
         self._check_name(one.name, one.span)
         query, reads = self._query(one)
         catalog = self._catalog.having("queries", one.name, query).having("reads", one.name, reads)
@@ -259,11 +265,19 @@ class _At:
     def show(self, one: Show) -> Answer:
         """A table of all of a kind."""
         catalog = self._catalog
+        columns: tuple[str, ...]
+        rows: list[tuple[str, ...]]
         match one.what:
             case "streams":
-                columns: tuple[str, ...] = ("stream", "columns", "time", "watermark", "format")
+                columns = ("stream", "columns", "time", "watermark", "format")
                 rows = [
-                    (s.name, str(s.schema), s.time or "", f"{shown_seconds(s.delay_s)} behind" if s.time else "", s.format)
+                    (
+                        s.name,
+                        str(s.schema),
+                        s.time or "",
+                        f"{shown_seconds(s.delay_s)} behind" if s.time else "",
+                        s.format,
+                    )
                     for s in catalog.streams.values()
                 ]
             case "tables":
@@ -271,11 +285,18 @@ class _At:
                 rows = [(t.name, str(t.schema), t.format) for t in catalog.tables.values()]
             case "views":
                 columns = ("view", "columns", "made from")
-                rows = [(v.name, str(v.relation.schema), ", ".join(sorted(v.of))) for v in catalog.views.values()]
+                rows = [
+                    (v.name, str(v.relation.schema), ", ".join(sorted(v.of))) for v in catalog.views.values()
+                ]
             case "queries":
                 columns = ("query", "columns", "wishes", "state")
                 rows = [
-                    (q.name, str(_schema_of(q)), _wishes(q.qos), "stopped" if q.name in catalog.stopped else "registered")
+                    (
+                        q.name,
+                        str(_schema_of(q)),
+                        _wishes(q.qos),
+                        "stopped" if q.name in catalog.stopped else "registered",
+                    )
                     for q in catalog.queries.values()
                 ]
             case "sinks":
@@ -301,7 +322,9 @@ class _At:
                 schema = _schema_of(query)
             case _:
                 known = (*self._catalog.readable(), *self._catalog.queries)
-                raise self._error(one.span, f"there is nothing called '{one.name}'.{closest(one.name, known)}")
+                raise self._error(
+                    one.span, f"there is nothing called '{one.name}'.{closest(one.name, known)}"
+                )
         rows = tuple((field.name, field.type) for field in schema.fields)
         return Answer(one.name, ("column", "type"), rows)
 
@@ -332,7 +355,8 @@ class _At:
     def _check_name(self, name: str, span: Span) -> None:
         if not _NAME.fullmatch(name):
             raise self._error(
-                span, f"'{name}' cannot be a name; use at most 128 letters, digits, '_', '-' and '.', first a letter"
+                span,
+                f"'{name}' cannot be a name; use up to 128 letters, digits, '_', '-' and '.'",
             )
 
     def _error(self, span: Span, what: str) -> SqlError:

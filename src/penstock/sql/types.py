@@ -101,8 +101,23 @@ _ALIASES = {
     "null": "void",
 }
 _KNOWN = frozenset(
-    "void boolean string binary tinyint smallint int bigint float double variant date timestamp timestamp_ntz "
-    "interval".split()
+    [
+        "void",
+        "boolean",
+        "string",
+        "binary",
+        "tinyint",
+        "smallint",
+        "int",
+        "bigint",
+        "float",
+        "double",
+        "variant",
+        "date",
+        "timestamp",
+        "timestamp_ntz",
+        "interval",
+    ]
 )
 _YEAR_MONTH_UNITS = ("year", "month")
 _DAY_TIME_UNITS = ("day", "hour", "minute", "second")
@@ -235,8 +250,10 @@ def _units(type_: Atomic) -> tuple[str, ...]:
 
 
 def is_atomic(type_: Type) -> bool:
-    """Not nested, not NULL, and of the types a string can be read as."""
-    return isinstance(type_, Decimal) or (isinstance(type_, Atomic) and type_ not in (VOID, VARIANT, CALENDAR))
+    """Not nested, not NULL, and not the calendar's interval: what a string can become."""
+    return isinstance(type_, Decimal) or (
+        isinstance(type_, Atomic) and type_ not in (VOID, VARIANT, CALENDAR)
+    )
 
 
 def orderable(type_: Type) -> bool:
@@ -285,8 +302,13 @@ def as_decimal(type_: Type) -> Decimal:
 
 
 def common(left: Type, right: Type) -> Type | None:
-    """What two values become in a comparison, CASE, COALESCE, array or UNION; None: they do not go together."""
-    return _tightest(left, right) or _wider_decimal(left, right) or with_string(left, right) or _nested(left, right)
+    """What two values become in a comparison, CASE, COALESCE or an array; None: they do not go together."""
+    return without_strings(left, right) or with_string(left, right) or _nested(left, right)
+
+
+def without_strings(left: Type, right: Type) -> Type | None:
+    """`common`, but a string stays apart, and so do nested types that differ."""
+    return _tightest(left, right) or _wider_decimal(left, right)
 
 
 def common_of(types: Iterable[Type]) -> Type | None:
@@ -306,7 +328,7 @@ def _tightest(left: Type, right: Type) -> Type | None:
     if left == VOID:
         return right
     if left in INTEGRALS and right in INTEGRALS:
-        return max(left, right, key=lambda type_: INTEGRALS.index(type_))  # type: ignore[arg-type]
+        return INTEGRALS[max(INTEGRALS.index(left), INTEGRALS.index(right))]
     if left in INTEGRALS + FRACTIONS and right in INTEGRALS + FRACTIONS:
         return DOUBLE
     if left in (DATE, *TIMESTAMPS) and right in (DATE, *TIMESTAMPS):
@@ -318,7 +340,9 @@ def _tightest(left: Type, right: Type) -> Type | None:
 
 def _merged_interval(left: Type, right: Type) -> Type:
     units = _DAY_TIME_UNITS if is_day_time(left) else _YEAR_MONTH_UNITS
-    places = [units.index(unit) for type_ in (left, right) if isinstance(type_, Atomic) for unit in _units(type_)]
+    places = [
+        units.index(unit) for type_ in (left, right) if isinstance(type_, Atomic) for unit in _units(type_)
+    ]
     return interval_type(units[min(places)], units[max(places)])
 
 

@@ -23,6 +23,8 @@ def stream(name: str, value: str, **more: str) -> PlanNode:
 
 
 A, B, C, D = stream("a", "x"), stream("b", "y"), stream("c", "z"), stream("d", "v")
+#: A stream that ends.
+ENDING = PlanNode(Source("e", Schema.of(id="int", x="double", s="string"), endless=False))
 #: Like B, under other names.
 OTHER = PlanNode(
     Source("o", Schema.of(time="timestamp", no="int", value="double", text="string"), time="time")
@@ -39,7 +41,7 @@ def select(predicate: str, below: PlanNode, port: int = 0) -> PlanNode:
 
 
 def project(below: PlanNode, **columns: str) -> PlanNode:
-    """`project(A, y="x + 1")`: computed columns are doubles unless their name ends in a type, as in `n_int`."""
+    """`project(A, y="x + 1")`: a computed column is a double unless its name ends in a type, as in `n_int`."""
     made = tuple(Column(name, text, _type(name, text, below)) for name, text in columns.items())
     return PlanNode(Project(made), (below,))
 
@@ -157,7 +159,12 @@ CASES: dict[str, tuple[PlanNode, ...]] = {
         select("x > 0", join("id = right_id", A, A)),
         select(
             "x > 0 AND y > 0",
-            join("id = right_id", A, B, (Window.seconds(20, hop=10, on="t"), Window.seconds(20, hop=10, on="t"))),
+            join(
+                "id = right_id",
+                A,
+                B,
+                (Window.seconds(20, hop=10, on="t"), Window.seconds(20, hop=10, on="t")),
+            ),
         ),
     ),
     "push_select_through_aggregate": (
@@ -193,7 +200,7 @@ CASES: dict[str, tuple[PlanNode, ...]] = {
             total="sum(id)",
             some="bool_or(s = 'a')",
         ),
-        aggregate(union(A, B), "s", None, hi="max(x)", n="count(x)"),
+        aggregate(union(ENDING, ENDING), "s", None, hi="max(x)", n="count(x)"),
         aggregate(
             union(
                 aggregate(A, "s", n="count(*)", w="window()"), aggregate(B, "s", n="count(*)", w="window()")
@@ -217,7 +224,7 @@ CASES: dict[str, tuple[PlanNode, ...]] = {
             project(PlanNode(Select("s = 'a'"), (SPLIT,), (0,)), x="x"),
             project(PlanNode(Select("id > 0"), (SPLIT,), (1,)), x="x"),
         ),
-        join("x = right_x", project(SHARED, x="x", t="t"), project(SHARED, x="x", id="id", t="t")),
+        join("x = right_x", project(SHARED, x="x", t="t"), project(SHARED, x="x", t="t", s="s")),
         sink(select("id > 0", A), s="s"),
         sink(project(AB, right_s="right_s")),
     ),

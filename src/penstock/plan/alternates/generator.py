@@ -17,7 +17,7 @@ from penstock.plan.alternates.rules import (
     IN_PLACE,
     ON_THE_WAY_BACK,
     REORDERING,
-    RULES,
+    SHAPES,
     name_of,
 )
 from penstock.plan.alternates.safety import below_order, can_be_read
@@ -25,7 +25,9 @@ from penstock.plan.alternates.space import Rule, Space
 from penstock.plan.costing import PlanCost
 
 #: Plans made for one query, at most: the time that planning takes is in proportion to it.
-MOST_PLANS = 80
+MOST_PLANS = 48
+#: And of those so many also without the columns that nobody reads.
+MOST_PRUNED = 6
 #: Rewrites in a row while filters are brought down; a plan has fewer filters than that.
 MOST_STEPS = 200
 
@@ -61,7 +63,7 @@ def alternates(
     `shared_nodes` gives the ids of the nodes of a plan that run already, in other queries: then the cheapest
     is the plan that adds least to what runs, even if by itself it is not the best.
     """
-    search = _Search(Space(rates, any_order=shared_nodes is not None), max(limit, MOST_PLANS))
+    search = _Search(Space(rates, any_order=shared_nodes is not None), min(limit, MOST_PLANS))
     search.run(root)
     ranked = [_shared(one, shared_nodes(one.root)) if shared_nodes else one for one in search.made.values()]
     ranked.sort(key=lambda one: one.key)
@@ -95,12 +97,15 @@ class _Search:
             return
         for rules in (DOWNWARD, IN_PLACE, ON_THE_WAY_BACK):
             plan = self._to_the_end(plan, rules)
+        # Filters stand where they cost least; elsewhere they help only a query that shares them.
+        rules = (*DOWNWARD, *IN_PLACE, *SHAPES) if self._space.any_order else (*DOWNWARD, *SHAPES)
         while self._waiting and len(self.made) < self._most:
             best = heapq.heappop(self._waiting)[2]
-            for rule, node, new in self._rewrites(best.root, RULES):
+            for rule, node, new in self._rewrites(best.root, rules):
                 self._add(self._space.replaced(best.root, node, new), (*best.rules, name_of(rule)))
                 if len(self.made) >= self._most:
-                    return
+                    break
+        self._prune()
 
     def _to_the_end(self, plan: Alternate, rules: Sequence[Rule]) -> Alternate:
         """The plan once none of the rules applies any more; those on the way are kept too."""
@@ -115,12 +120,18 @@ class _Search:
             plan = self._add(root, (*plan.rules, name_of(rule)))
         return plan
 
+    def _prune(self) -> None:
+        """Columns go last, from the cheapest plans only: to look at a whole plan takes long."""
+        for plan in sorted(self.made.values(), key=lambda one: one.key)[:MOST_PRUNED]:
+            for rule in AT_ROOT:
+                for new in self._space.rewrites(rule, plan.root):
+                    self._add(new, (*plan.rules, name_of(rule)))
+
     def _rewrites(self, root: PlanNode, rules: Sequence[Rule]) -> Iterator[tuple[Rule, PlanNode, PlanNode]]:
         """What the rules make of any node of the plan."""
-        nodes = tuple(root.post_order())
         in_order = below_order(root)
         for rule in rules:
-            for node in (root,) if rule in AT_ROOT else nodes:
+            for node in self._space.nodes(root):
                 if rule in REORDERING and id(node) in in_order:
                     continue
                 for new in self._space.rewrites(rule, node):

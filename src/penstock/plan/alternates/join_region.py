@@ -65,7 +65,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Some members joined: the node, and what each of the region's columns (in lower case) is called there."""
+    """Some members joined, and what each of the region's columns (in lower case) is called there."""
 
     members: frozenset[int]
     below: Input

@@ -26,7 +26,7 @@ from penstock.plan.alternates.texts import all_read, lower_names, reads
 
 
 def needs(root: PlanNode, space: Space) -> Mapping[int, frozenset[str]]:
-    """The columns that are read of each node, by its id, in lower case: all of the root, one at least of any."""
+    """The columns that are read of each node, by its id, in lower case; all of the root, one at least."""
     wanted: dict[int, frozenset[str]] = {id(root): lower_names(space.schema(root))}
     for node in reversed([*root.post_order()]):
         for slot, child in enumerate(node.children):
@@ -44,14 +44,13 @@ def asked_of(node: PlanNode, slot: int, mine: frozenset[str], space: Space) -> f
 
 def kept_columns(operator: Project | Aggregate, mine: frozenset[str], below: Schema) -> tuple[Column, ...]:
     """The columns that are read, or can raise; one at least."""
-    if isinstance(operator, Project):
-        columns, texts = operator.columns, [(column.expression,) for column in operator.columns]
-    else:
-        columns, texts = operator.aggregates, [arguments(column.expression) for column in operator.aggregates]
+    project = isinstance(operator, Project)
+    columns = operator.columns if isinstance(operator, Project) else operator.aggregates
     kept = tuple(
         column
-        for column, computed in zip(columns, texts, strict=True)
-        if column.name.lower() in mine or any_can_raise(computed, below)
+        for column in columns
+        if column.name.lower() in mine
+        or any_can_raise((column.expression,) if project else arguments(column.expression), below)
     )
     return kept or columns[:1]
 

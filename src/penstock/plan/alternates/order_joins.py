@@ -18,7 +18,7 @@ from penstock.plan.alternates.join_region import (
 )
 from penstock.plan.alternates.sides import sides_of
 from penstock.plan.alternates.space import Space, inputs_of
-from penstock.plan.alternates.texts import renamed
+from penstock.plan.alternates.texts import conjuncts, renamed
 
 #: More streams and relations than this keep the order they were written in.
 MOST_MEMBERS = 5
@@ -41,10 +41,20 @@ def order_joins(node: PlanNode, space: Space) -> Iterator[PlanNode]:
     region = read_region(node, space)
     if region is not None and 2 < len(region.members) <= MOST_MEMBERS:
         for made in sorted(_orders(region, space), key=lambda one: one.cost):
+            if _shape(made.below.node) == _shape(node):
+                continue
             sources = [made.names[name.lower()] for name in region.out.names]
             yield space.shaped(made.below.node, region.out, sources)
     if space.any_order:
         yield from _swapped(node, node.operator, space)
+
+
+def _shape(node: PlanNode) -> object:
+    """What is joined with what by which parts, however they are ordered."""
+    if not isinstance(node.operator, Join):
+        return id(node)
+    parts = frozenset(conjuncts(node.operator.condition))
+    return parts, node.operator.relation, tuple(_shape(child) for child in node.children)
 
 
 def _orders(region: Region, space: Space) -> list[Joined]:
@@ -72,9 +82,9 @@ def _of_size(
         if len(members) == size - 1:
             for place, member in enumerate(region.members):
                 one = frozenset((place,))
-                if member.relation is not None and place not in members:
-                    if crossing or connected(region, members, one):
-                        made.append(join_relation(region, left, place, space))
+                new = member.relation is not None and place not in members
+                if new and (crossing or connected(region, members, one)):
+                    made.append(join_relation(region, left, place, space))
         for others, right in best.items():
             if len(members) + len(others) != size or members & others:
                 continue
@@ -94,7 +104,6 @@ def _swapped(node: PlanNode, join: Join, space: Space) -> Iterator[PlanNode]:
     after = sides_of(join, space.schemas(node)[::-1])
     if before is None or after is None:
         return
-    width = len(before.left)
     names = (*after.out.names[len(before.right) :], *after.out.names[: len(before.right)])
     condition = renamed(
         join.condition, {old.lower(): new for old, new in zip(before.out.names, names, strict=True)}
@@ -106,5 +115,4 @@ def _swapped(node: PlanNode, join: Join, space: Space) -> Iterator[PlanNode]:
         left,
         estimate=node.estimate,
     )
-    assert width == len(names) - len(before.right)
     yield space.shaped(made, before.out, names)

@@ -67,15 +67,18 @@ def _narrowed(node: PlanNode, space: Space, inputs: Sequence[_Narrow], mine: fro
         case Source(schema=schema):
             return _only(_Narrow(Input(node), _same_names(schema.names)), mine, schema, space)
         case Select(predicate=predicate):
-            operator = Select(renamed(predicate, inputs[0].names))
-            return _made(node, operator, inputs, space, inputs[0].names)
+            select = Select(renamed(predicate, inputs[0].names))
+            return _made(node, select, inputs, space, inputs[0].names)
         case Split(conditions=conditions):
-            operator = Split(tuple(renamed(condition, inputs[0].names) for condition in conditions))
-            return _made(node, operator, inputs, space, inputs[0].names)
+            split = Split(tuple(renamed(condition, inputs[0].names) for condition in conditions))
+            return _made(node, split, inputs, space, inputs[0].names)
         case Project() as project:
+            if isinstance(node.children[0].operator, Source):
+                # It keeps what is read already: no second project below it.
+                inputs = [_Narrow(Input(node.children[0]), _same_names(space.schemas(node)[0].names))]
             kept = kept_columns(project, mine, space.schemas(node)[0])
-            operator = Project(_columns(kept, node, inputs[0].names, space))
-            return _made(node, operator, inputs, space, _same_names(column.name for column in kept))
+            narrow = Project(_columns(kept, node, inputs[0].names, space))
+            return _made(node, narrow, inputs, space, _same_names(column.name for column in kept))
         case Sink(columns=()):
             schema = space.schemas(node)[0]
             exact = _only(inputs[0], mine, schema, space)
@@ -83,8 +86,8 @@ def _narrowed(node: PlanNode, space: Space, inputs: Sequence[_Narrow], mine: fro
                 exact = _renaming(exact, schema, space)
             return _made(node, node.operator, [exact], space, exact.names)
         case Sink(columns=columns) as sink:
-            operator = replace(sink, columns=_columns(columns, node, inputs[0].names, space))
-            return _made(node, operator, inputs, space, _same_names(column.name for column in columns))
+            sink = replace(sink, columns=_columns(columns, node, inputs[0].names, space))
+            return _made(node, sink, inputs, space, _same_names(column.name for column in columns))
         case Union():
             return _union(node, inputs, mine, space)
         case Join():

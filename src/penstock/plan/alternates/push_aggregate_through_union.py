@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.model.operators import Aggregate, Column, Project, Union
 from penstock.model.query import PlanNode
-from penstock.model.schema import Field, Schema
+from penstock.model.schema import Field
 from penstock.model.window import Window
 from penstock.plan.alternates.push_select_through_union import by_position, same_columns
 from penstock.plan.alternates.space import Input, Space, inputs_of
@@ -74,7 +74,7 @@ def push_aggregate_through_union(node: PlanNode, space: Space) -> Iterator[PlanN
         return
     out = space.schema(node)
     parts = [
-        _parts(column, field, schemas[0], f"part_{place}")
+        _parts(column, field, f"part_{place}")
         for place, (column, field) in enumerate(
             zip(aggregate.aggregates, out.fields[len(aggregate.keys) :], strict=True)
         )
@@ -84,7 +84,8 @@ def push_aggregate_through_union(node: PlanNode, space: Space) -> Iterator[PlanN
         return
     if any(name.lower().startswith("part_") for name in (*aggregate.keys, *out.names)):
         return
-    carried, merged_window = (), window
+    carried: tuple[Column, ...] = ()
+    merged_window = window
     if window is not None and window.kind == "time":
         carried = (Column("part_window", "window()", _WINDOW),)
         merged_window = Window.given(on="part_window")
@@ -123,7 +124,7 @@ def _can_be_given(aggregate: Aggregate) -> bool:
             return False
 
 
-def _parts(column: Column, field: Field, schema: Schema, name: str) -> _Parts | None:
+def _parts(column: Column, field: Field, name: str) -> _Parts | None:
     """How to compute one aggregate from parts; None if it cannot be done exactly."""
     tree = parse_expression(column.expression)
     call = tree.this if isinstance(tree, exp.Filter) else tree

@@ -32,18 +32,13 @@ IN_PLACE: tuple[Rule, ...] = (split_select, order_selects)
 ON_THE_WAY_BACK: tuple[Rule, ...] = (merge_selects,)
 
 #: What changes the shape of the plan, best tried where filters stand already: an order of joins is judged by
-#: the rows that reach them, and columns are pruned last, when all that reads them is in its place.
-SHAPES: tuple[Rule, ...] = (
-    order_joins,
-    merge_aggregate_project,
-    push_aggregate_through_union,
-    prune_columns,
-)
+#: the rows that reach them.
+SHAPES: tuple[Rule, ...] = (order_joins, merge_aggregate_project, push_aggregate_through_union)
 
-RULES: tuple[Rule, ...] = (*DOWNWARD, *IN_PLACE, *SHAPES)
+#: What looks at a whole plan, from its root: columns go last, when all that reads them is in its place.
+AT_ROOT: tuple[Rule, ...] = (prune_columns,)
 
-#: Rules that look at a whole plan: tried at its root only.
-AT_ROOT: frozenset[Rule] = frozenset((prune_columns,))
+RULES: tuple[Rule, ...] = (*DOWNWARD, *IN_PLACE, *SHAPES, *AT_ROOT)
 
 #: Rules after which the rows of one instant may come in another order.
 REORDERING: frozenset[Rule] = frozenset((order_joins,))

@@ -16,38 +16,15 @@ from penstock.model.operators import Aggregate, Column, Join, Operator, Project,
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.alternates import standin as typing
 from penstock.plan.selectivity import is_expression
 from penstock.sql.dialect import parse_expression, render
+from penstock.sql.typing import TypeProblem
+from penstock.sql.typing import can_raise as tree_can_raise
 from penstock.sql.windowing import read_within
 
 #: Aggregates whose result does not depend on the order of rows; of any other it is taken to do so.
 UNORDERED = frozenset(
-    [
-        "any",
-        "avg",
-        "bit_and",
-        "bit_or",
-        "bit_xor",
-        "bool_and",
-        "bool_or",
-        "count",
-        "count_if",
-        "every",
-        "max",
-        "mean",
-        "min",
-        "some",
-        "std",
-        "stddev",
-        "stddev_pop",
-        "stddev_samp",
-        "sum",
-        "var_pop",
-        "var_samp",
-        "variance",
-        "window",
-    ]
+    ["any", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count", "count_if", "every", "max", "mean", "min", "some", "std", "stddev", "stddev_pop", "stddev_samp", "sum", "var_pop", "var_samp", "variance", "window"]
 )
 
 
@@ -56,7 +33,10 @@ def can_raise(text: str, schema: Schema) -> bool:
     """Whether evaluating the expression on a row of that schema may fail."""
     if read_within(text) is not None:
         return False  # times of rows, a window's width apart: far from the end of time
-    return typing.can_raise(parse_expression(text), schema)
+    try:
+        return tree_can_raise(parse_expression(text), schema)
+    except TypeProblem:
+        return True  # nobody has typed it, so nobody knows
 
 
 def any_can_raise(texts: Iterable[str], schema: Schema) -> bool:

@@ -38,6 +38,7 @@ class Space:
         self._nodes: dict[object, PlanNode] = {}
         self._schemas: dict[int, Schema] = {}
         self._rewrites: dict[tuple[int, int], tuple[PlanNode, ...]] = {}
+        self._nodes_of: dict[int, tuple[PlanNode, ...]] = {}
 
     def over(
         self,
@@ -66,7 +67,7 @@ class Space:
         What stands above is another computation from then on and loses its name; only a sink keeps it.
         """
         made: dict[int, PlanNode] = {}
-        for node in root.post_order():
+        for node in self.nodes(root):
             if node is old:
                 made[id(node)] = new
                 continue
@@ -78,6 +79,13 @@ class Space:
         """The same operator, reading the same ports of other children."""
         name = node.name if isinstance(node.operator, Sink) else None
         return self._one(replace(node, children=children, name=name))
+
+    def nodes(self, root: PlanNode) -> tuple[PlanNode, ...]:
+        """All nodes of a plan, children first."""
+        known = self._nodes_of.get(id(root))
+        if known is None:
+            known = self._nodes_of[id(root)] = tuple(root.post_order())
+        return known
 
     def schema(self, node: PlanNode) -> Schema:
         """What a node puts out."""
@@ -104,7 +112,7 @@ class Space:
         return Input(self.over(Select(conjunction(tuple(parts))), below, estimate=estimate))
 
     def shaped(self, below: PlanNode, schema: Schema, sources: Sequence[str] | None = None) -> PlanNode:
-        """The node with exactly these columns, each from the column of `sources` at its place, or of its name."""
+        """The node with exactly these columns, each from that of `sources` at its place, or of its name."""
         sources = sources or schema.names
         if tuple(sources) == schema.names and self.schema(below) == schema:
             return below

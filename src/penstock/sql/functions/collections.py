@@ -33,7 +33,9 @@ def _widened(call: Call, value: int) -> Array:
     array = call.types[0]
     wide = common(_element(array), call.types[value])
     if wide is None or not isinstance(array, Array):
-        raise Refusal(f"{call.name} cannot put {call.types[value]} with the elements of {array}: cast one of them.")
+        raise Refusal(
+            f"{call.name} cannot put {call.types[value]} with the elements of {array}: cast one of them."
+        )
     return Array(wide)
 
 
@@ -201,7 +203,11 @@ def _maps(call: Call) -> Type:
 
 def _contains_key(call: Call) -> Type:
     container = call.types[0]
-    if not isinstance(container, Map) or common(container.key, call.types[1]) is None or call.types[1] == VOID:
+    if (
+        not isinstance(container, Map)
+        or common(container.key, call.types[1]) is None
+        or call.types[1] == VOID
+    ):
         raise Refusal(f"The keys of {container} are not {call.types[1]}: cast the key.")
     return BOOLEAN
 
@@ -269,7 +275,11 @@ def _mapped_values(call: Call) -> Type:
 
 def _zipped_maps(call: Call) -> Type:
     left, right = call.types[:2]
-    if not isinstance(left, Map) or not isinstance(right, Map) or (key := common(left.key, right.key)) is None:
+    if (
+        not isinstance(left, Map)
+        or not isinstance(right, Map)
+        or (key := common(left.key, right.key)) is None
+    ):
         raise Refusal(f"The keys of {left} and {right} have no common type: cast them to one type.")
     return Map(key, call.types[2])
 
@@ -279,18 +289,20 @@ def _reversed(call: Call) -> Type:
 
 
 COLLECTIONS = (
-    *scalar("array", "any*", _array, raises=False),
+    *scalar("array", "any*", _array, raises=False, unifies=0),
     *scalar("struct", "any any*", _struct, raises=False),
     *scalar("named_struct", "any any any*", _named_struct, raises=False),
     *scalar("map", "any*", _map),
-    *scalar("array_append array_prepend", "array! any", _appended, raises=False),
+    *scalar("array_append array_prepend", "array! any", _appended, raises=False, unifies=0),
     *scalar("array_insert", "array! int any", _inserted),
     *scalar("array_compact array_distinct", "array!", same(), raises=False),
-    *scalar("array_contains", "array! any", _contains, raises=False),
-    *scalar("array_position", "array! any", _position, raises=False),
-    *scalar("array_remove", "array! any", _removed, raises=False),
-    *scalar("array_except array_intersect array_union", "array! array!", _same_arrays, raises=False),
-    *scalar("arrays_overlap", "array! array!", _overlap, raises=False),
+    *scalar("array_contains", "array! any", _contains, raises=False, unifies=0),
+    *scalar("array_position", "array! any", _position, raises=False, unifies=0),
+    *scalar("array_remove", "array! any", _removed, raises=False, unifies=0),
+    *scalar(
+        "array_except array_intersect array_union", "array! array!", _same_arrays, raises=False, unifies=0
+    ),
+    *scalar("arrays_overlap", "array! array!", _overlap, raises=False, unifies=0),
     *scalar("array_join", "array<string> string string?", "string", raises=False),
     *scalar("array_max array_min", "array!", _extreme, raises=False),
     *scalar("array_repeat", "any int", lambda call: Array(call.types[0])),
@@ -312,11 +324,29 @@ COLLECTIONS = (
     *scalar("map_values", "map!", _values, raises=False),
     *scalar("map_from_arrays", "array! array!", _map_from_arrays),
     *scalar("map_from_entries", "array!", _map_from_entries),
-    *scalar("transform", "array! any", lambda call: Array(call.types[1]), lambdas=((1, _elements_and_index),), raises=False),
+    *scalar(
+        "transform",
+        "array! any",
+        lambda call: Array(call.types[1]),
+        lambdas=((1, _elements_and_index),),
+        raises=False,
+    ),
     *scalar("filter", "array! boolean!", same(), lambdas=((1, _elements_and_index),), raises=False),
     *scalar("exists forall", "array! boolean!", "boolean", lambdas=((1, _one_element),), raises=False),
-    *scalar("zip_with", "array! array! any", lambda call: Array(call.types[2]), lambdas=((2, _pair),), raises=False),
-    *scalar("aggregate reduce", "array! any any any?", _folded, lambdas=((2, _fold), (3, _folded_so_far)), raises=False),
+    *scalar(
+        "zip_with",
+        "array! array! any",
+        lambda call: Array(call.types[2]),
+        lambdas=((2, _pair),),
+        raises=False,
+    ),
+    *scalar(
+        "aggregate reduce",
+        "array! any any any?",
+        _folded,
+        lambdas=((2, _fold), (3, _folded_so_far)),
+        raises=False,
+    ),
     *scalar("map_filter", "map! boolean!", same(), lambdas=((1, _entry),), raises=False),
     *scalar("transform_keys", "map! any", _mapped_keys, lambdas=((1, _entry),)),
     *scalar("transform_values", "map! any", _mapped_values, lambdas=((1, _entry),), raises=False),

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from penstock.sql.casts import castable
 from penstock.sql.functions.function import Call, Function, Refusal, Rule, scalar
-from penstock.sql.functions.rules import common_from, common_type, same
+from penstock.sql.functions.rules import common_from, common_type
 from penstock.sql.types import BOOLEAN, INT, Type, common, comparable, parse
 
 
 def _comparison(call: Call) -> Type:
     found = common(*call.types)
     if found is None or not comparable(found):
-        raise Refusal(f"{call.name} cannot compare {call.types[0]} with {call.types[1]}: cast them to one type.")
+        raise Refusal(
+            f"{call.name} cannot compare {call.types[0]} with {call.types[1]}: cast them to one type."
+        )
     return BOOLEAN
 
 
 def _null_if(call: Call) -> Type:
     _comparison(call)
     return call.types[0]
+
+
+def _null_if_zero(call: Call) -> Type:
+    return _null_if(Call(call.name, (call.types[0], INT), call.trees))
 
 
 def _or_zero(call: Call) -> Type:
@@ -41,13 +47,13 @@ def _conversions() -> tuple[Function, ...]:
 
 
 CONDITIONS = (
-    *scalar("coalesce", "any any*", common_type, raises=False),
-    *scalar("ifnull nvl", "any any", common_type, raises=False),
-    *scalar("nvl2", "any any any", common_from(1), raises=False),
-    *scalar("nullif", "any any", _null_if, raises=False),
-    *scalar("nullifzero", "numeric", same(), raises=False),
-    *scalar("zeroifnull", "any", _or_zero, raises=False),
-    *scalar("equal_null", "any any", _comparison, raises=False),
+    *scalar("coalesce", "any any*", common_type, raises=False, unifies=0),
+    *scalar("ifnull nvl", "any any", common_type, raises=False, unifies=0),
+    *scalar("nvl2", "any any any", common_from(1), raises=False, unifies=1),
+    *scalar("nullif", "any any", _null_if, raises=False, unifies=0),
+    *scalar("nullifzero", "any", _null_if_zero),
+    *scalar("zeroifnull", "any", _or_zero, raises=False, unifies=0),
+    *scalar("equal_null", "any any", _comparison, raises=False, unifies=0),
     *scalar("isnull isnotnull", "any", "boolean", raises=False),
     *scalar("and or", "boolean boolean", "boolean", raises=False),
     *scalar("assert_true", "boolean string?", "void"),

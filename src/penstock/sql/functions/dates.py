@@ -54,7 +54,9 @@ def part_type(field: str, source: Type) -> Type:
             return TINYINT
         if field in _SECOND.split():
             return _SECONDS
-    raise Refusal(f"{field.upper()} cannot be extracted from {source}: take a date, a timestamp or an interval.")
+    raise Refusal(
+        f"{field.upper()} cannot be extracted from {source}: take a date, a timestamp or an interval."
+    )
 
 
 def _part(call: Call) -> Type:
@@ -96,12 +98,16 @@ def _clocks() -> tuple[Function, ...]:
     )
 
 
-_FIELDS = "double|decimal"
 _CLOCKED = "int int int int int decimal(16,6)"
 
 DATES = (
     *_clocks(),
-    *scalar("year month quarter day dayofmonth dayofweek dayofyear weekday weekofyear", "date", "int", raises=False),
+    *scalar(
+        "year month quarter day dayofmonth dayofweek dayofyear weekday weekofyear",
+        "date",
+        "int",
+        raises=False,
+    ),
     *scalar("dayname monthname", "date", "string", raises=False),
     *scalar("last_day", "date", "date", raises=False),
     *scalar("unix_date", "date", "int", raises=False),
@@ -120,7 +126,7 @@ DATES = (
     *scalar("months_between", "timestamp timestamp boolean?", "double", raises=False),
     *scalar("from_unixtime", "bigint string?", "string"),
     *scalar("from_utc_timestamp to_utc_timestamp", "timestamp string", "timestamp"),
-    *scalar("convert_timezone", "string timestamp_ntz", "timestamp_ntz"),
+    *scalar("convert_timezone", "string string|timestamp_ntz timestamp_ntz?", "timestamp_ntz"),
     *scalar("make_date", "int int int", "date"),
     *scalar("make_dt_interval", "int? int? int? decimal(18,6)?", "interval day to second"),
     *scalar("make_ym_interval", "int? int?", "interval year to month"),

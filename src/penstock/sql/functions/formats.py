@@ -57,7 +57,11 @@ FORMATS = (
     *scalar("st_geomfromwkb", "binary int?", _geometry),
     *scalar("st_setsrid", "geo! int", _placed),
     *scalar("st_srid", "geo!", "int"),
-    *scalar("vector_cosine_similarity vector_inner_product vector_l2_distance", "array<float>! array<float>!", "float"),
+    *scalar(
+        "vector_cosine_similarity vector_inner_product vector_l2_distance",
+        "array<float>! array<float>!",
+        "float",
+    ),
     *scalar("vector_norm", "array<float>! float!?", "float"),
     *scalar("vector_normalize", "array<float>! float!?", same()),
 )

@@ -62,6 +62,8 @@ class Function:
     lambdas: tuple[tuple[int, Parameters], ...] = ()
     #: Whether WITHIN GROUP (ORDER BY …) orders its rows, or names its last argument.
     within_group: Literal["", "order", "argument"] = ""
+    #: From which position on the arguments are brought to one type; None: they are not.
+    unifies: int | None = None
 
     def wants(self, position: int) -> Wanted:
         """What the argument at that position, from 0, must be."""
@@ -89,6 +91,7 @@ def functions(
     constants: tuple[int, ...] = (),
     lambdas: tuple[tuple[int, Parameters], ...] = (),
     within_group: Literal["", "order", "argument"] = "",
+    unifies: int | None = None,
 ) -> tuple[Function, ...]:
     """One function under each of its names, or several that differ in nothing else.
 
@@ -112,6 +115,7 @@ def functions(
             takes=tuple(wanted(word.rstrip("?*")) for word in words),
             lambdas=lambdas,
             within_group=within_group,
+            unifies=unifies,
         )
         for name in names.split()
     )
@@ -125,9 +129,12 @@ def scalar(
     raises: bool = True,
     constants: tuple[int, ...] = (),
     lambdas: tuple[tuple[int, Parameters], ...] = (),
+    unifies: int | None = None,
 ) -> tuple[Function, ...]:
     """Functions of one row."""
-    return functions("scalar", names, takes, result, raises=raises, constants=constants, lambdas=lambdas)
+    return functions(
+        "scalar", names, takes, result, raises=raises, constants=constants, lambdas=lambdas, unifies=unifies
+    )
 
 
 def aggregate(

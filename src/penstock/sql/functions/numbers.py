@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.sql.functions.function import scalar
+from penstock.sql.functions.function import Call, Refusal, scalar
 from penstock.sql.functions.rules import (
     common_type,
     computed,
@@ -11,6 +11,16 @@ from penstock.sql.functions.rules import (
     rounded_whole,
     same,
 )
+from penstock.sql.types import BIGINT, Type, common_of
+
+
+
+def _bucket(call: Call) -> Type:
+    if common_of(call.types[:3]) is None:
+        listed = ", ".join(str(type_) for type_ in call.types[:3])
+        raise Refusal(f"The value and the bounds of {call.name} do not go together ({listed}): cast them.")
+    return BIGINT
+
 
 NUMBERS = (
     *scalar(
@@ -27,7 +37,7 @@ NUMBERS = (
     *scalar("abs negative", "numeric|intervals", same()),
     *scalar("positive", "numeric|intervals", same(), raises=False),
     *scalar("round bround", "numeric int?", rounded, constants=(1,)),
-    *scalar("ceil ceiling floor", "double|decimal|bigint int?", rounded_whole, constants=(1,)),
+    *scalar("ceil ceiling floor", "any int?", rounded_whole, constants=(1,)),
     *scalar("mod", "any any", computed("%")),
     *scalar("try_mod", "any any", computed("%")),
     *scalar("pmod", "any any", computed("%")),
@@ -36,11 +46,11 @@ NUMBERS = (
     *scalar("try_subtract", "any any", computed("-")),
     *scalar("try_multiply", "any any", computed("*")),
     *scalar("try_divide", "any any", computed("/")),
-    *scalar("greatest least", "any any any*", ordered_common, raises=False),
+    *scalar("greatest least", "any any any*", ordered_common, raises=False, unifies=0),
     *scalar("factorial", "int", "bigint", raises=False),
     *scalar("isnan", "double|float", "boolean", raises=False),
-    *scalar("nanvl", "double|float double|float", common_type, raises=False),
-    *scalar("width_bucket", "double|intervals double|intervals double|intervals bigint", "bigint"),
+    *scalar("nanvl", "double|float double|float", common_type, raises=False, unifies=0),
+    *scalar("width_bucket", "double|intervals double|intervals double|intervals bigint", _bucket),
     *scalar("bin", "bigint", "string", raises=False),
     *scalar("conv", "string int int", "string"),
     *scalar("hex", "bigint|binary|string", "string", raises=False),

@@ -11,25 +11,27 @@ from penstock.sql.functions.function import Call, Refusal, Rule
 from penstock.sql.types import (
     BIGINT,
     BINARY,
-    DATE,
+    DAY_TIME,
     DOUBLE,
     INT,
     MAX_PRECISION,
     STRING,
     VOID,
+    YEAR_MONTH,
     Array,
     Decimal,
     Map,
     Struct,
     Type,
     as_decimal,
-    common,
     common_of,
+    is_day_time,
     is_integral,
     is_interval,
     is_numeric,
     orderable,
     parse_columns,
+    without_strings,
 )
 
 
@@ -51,7 +53,9 @@ def common_from(first: int, last: int | None = None) -> Rule:
         found = common_of(types)
         if found is None:
             listed = ", ".join(str(type_) for type_ in types)
-            raise Refusal(f"The arguments of {call.name} have no common type ({listed}): cast them to one type.")
+            raise Refusal(
+                f"The arguments of {call.name} have no common type ({listed}): cast them to one type."
+            )
         return found
 
     return rule
@@ -61,10 +65,14 @@ common_type = common_from(0)
 
 
 def ordered_common(call: Call) -> Type:
-    """The common type, of values that can be ordered."""
-    found = common_type(call)
-    if not orderable(found):
-        raise Refusal(f"{call.name} needs values that can be ordered, and {found} cannot.")
+    """`greatest`, `least`: the common type of values that can be ordered; strings only go with strings."""
+    found: Type = VOID
+    for type_ in call.types:
+        wider = without_strings(found, type_)
+        if wider is None or not orderable(wider):
+            listed = ", ".join(str(type_) for type_ in call.types)
+            raise Refusal(f"{call.name} cannot order its arguments ({listed}): cast them to one type.")
+        found = wider
     return found
 
 
@@ -151,12 +159,13 @@ def rounded(call: Call) -> Type:
 def rounded_whole(call: Call) -> Type:
     """`ceil`, `floor`: whole numbers; with a scale, decimals."""
     type_ = call.types[0]
-    if len(call.types) == 1:
-        if isinstance(type_, Decimal):
-            whole = type_.precision - type_.scale
-            return Decimal(min(whole + (1 if type_.scale else 0), MAX_PRECISION), 0) if whole or type_.scale else type_
-        return BIGINT
-    return _scaled_decimal(as_decimal(type_), _scale(call))
+    if not (is_numeric(type_) or type_ in (STRING, VOID)):
+        raise Refusal(f"Argument 1 of {call.name} must be a number, not {type_}: cast it or take another.")
+    if len(call.types) == 2:
+        return _scaled_decimal(as_decimal(type_), _scale(call))
+    return _scaled_decimal(type_, 0) if isinstance(type_, Decimal) and type_.scale else (
+        type_ if isinstance(type_, Decimal) else BIGINT
+    )
 
 
 def _scale(call: Call) -> int:
@@ -181,7 +190,9 @@ def concatenated(call: Call) -> Type:
     if any(isinstance(type_, Array) for type_ in call.types):
         return common_type(call)
     if any(isinstance(type_, Map | Struct) for type_ in call.types):
-        raise Refusal(f"{call.name} takes strings, binaries or arrays, not maps and structs: convert with to_json.")
+        raise Refusal(
+            f"{call.name} takes strings, binaries or arrays, not maps and structs: convert with to_json."
+        )
     return BINARY if call.types and all(type_ == BINARY for type_ in call.types) else STRING
 
 
@@ -211,8 +222,6 @@ def interpolated(position: int = 0) -> Rule:
 
 
 def _whole_interval(type_: Type) -> Type:
-    from penstock.sql.types import DAY_TIME, YEAR_MONTH, is_day_time
-
     return DAY_TIME if is_day_time(type_) else YEAR_MONTH
 
 
@@ -229,7 +238,9 @@ def schema_argument(call: Call) -> Type:
     try:
         return parse_columns(text)
     except ValueError as error:
-        raise Refusal(f"The schema of {call.name} cannot be read ({error}): write it as 'a INT, b STRING'.") from None
+        raise Refusal(
+            f"The schema of {call.name} cannot be read ({error}): write it as 'a INT, b STRING'."
+        ) from None
 
 
 def entries(call: Call) -> Type:
@@ -248,18 +259,3 @@ def number_format(call: Call) -> Type:
     whole, _, fraction = text.upper().replace("D", ".").partition(".")
     scale = sum(sign in "09" for sign in fraction)
     return Decimal(sum(sign in "09" for sign in whole) + scale, scale)
-
-
-def common_pair(left: Type, right: Type) -> Type | None:
-    """`common`, of an array and a value for it: the array both fit into."""
-    return common(left, Array(right)) if isinstance(left, Array) else None
-
-
-def date_or_timestamp(call: Call) -> Type:
-    """A date stays one."""
-    return DATE if call.types[0] == DATE else call.types[0]
-
-
-def is_number(type_: Type) -> bool:
-    """A number or NULL."""
-    return is_numeric(type_) or type_ == VOID

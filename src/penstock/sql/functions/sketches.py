@@ -9,7 +9,12 @@ from penstock.sql.types import BIGINT, BINARY, INT, STRING, Array, Struct, Type,
 
 def _top_state(call: Call) -> Type:
     return Struct(
-        (("sketch", BINARY), ("maxItemsTracked", INT), ("itemDataType", call.types[0]), ("itemDataTypeDDL", STRING))
+        (
+            ("sketch", BINARY),
+            ("maxItemsTracked", INT),
+            ("itemDataType", call.types[0]),
+            ("itemDataTypeDDL", STRING),
+        )
     )
 
 
@@ -17,7 +22,9 @@ def _top_of_state(call: Call) -> Type:
     state = call.types[0]
     item = state.get("itemDataType") if isinstance(state, Struct) else None
     if item is None:
-        raise Refusal(f"{call.name} takes what approx_top_k_accumulate or approx_top_k_combine gave, not {state}.")
+        raise Refusal(
+            f"{call.name} takes what approx_top_k_accumulate or approx_top_k_combine gave, not {state}."
+        )
     return Array(Struct((("item", item), ("count", BIGINT))))
 
 
@@ -50,16 +57,57 @@ SKETCHES = (
     *aggregate("kll_sketch_agg_bigint", "bigint int?", "binary", constants=(1,)),
     *aggregate("kll_sketch_agg_double", "double int?", "binary", constants=(1,)),
     *aggregate("kll_sketch_agg_float", "float int?", "binary", constants=(1,)),
-    *aggregate("kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float", "binary int?", "binary", constants=(1,)),
+    *aggregate(
+        "kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float",
+        "binary int?",
+        "binary",
+        constants=(1,),
+    ),
     *scalar("kll_sketch_get_n_bigint kll_sketch_get_n_double kll_sketch_get_n_float", "binary", "bigint"),
-    *scalar("kll_sketch_get_quantile_bigint", f"binary {_PERCENTAGE}", one_or_array(1, _one("bigint")), constants=(1,)),
-    *scalar("kll_sketch_get_quantile_double", f"binary {_PERCENTAGE}", one_or_array(1, _one("double")), constants=(1,)),
-    *scalar("kll_sketch_get_quantile_float", f"binary {_PERCENTAGE}", one_or_array(1, _one("float")), constants=(1,)),
-    *scalar("kll_sketch_get_rank_bigint", "binary bigint|array<bigint>", one_or_array(1, _one("double")), constants=(1,)),
-    *scalar("kll_sketch_get_rank_double", "binary double|array<double>", one_or_array(1, _one("double")), constants=(1,)),
-    *scalar("kll_sketch_get_rank_float", "binary float|array<float>", one_or_array(1, _one("double")), constants=(1,)),
-    *scalar("kll_sketch_merge_bigint kll_sketch_merge_double kll_sketch_merge_float", "binary binary", "binary"),
-    *scalar("kll_sketch_to_string_bigint kll_sketch_to_string_double kll_sketch_to_string_float", "binary", "string"),
+    *scalar(
+        "kll_sketch_get_quantile_bigint",
+        f"binary {_PERCENTAGE}",
+        one_or_array(1, _one("bigint")),
+        constants=(1,),
+    ),
+    *scalar(
+        "kll_sketch_get_quantile_double",
+        f"binary {_PERCENTAGE}",
+        one_or_array(1, _one("double")),
+        constants=(1,),
+    ),
+    *scalar(
+        "kll_sketch_get_quantile_float",
+        f"binary {_PERCENTAGE}",
+        one_or_array(1, _one("float")),
+        constants=(1,),
+    ),
+    *scalar(
+        "kll_sketch_get_rank_bigint",
+        "binary bigint|array<bigint>",
+        one_or_array(1, _one("double")),
+        constants=(1,),
+    ),
+    *scalar(
+        "kll_sketch_get_rank_double",
+        "binary double|array<double>",
+        one_or_array(1, _one("double")),
+        constants=(1,),
+    ),
+    *scalar(
+        "kll_sketch_get_rank_float",
+        "binary float|array<float>",
+        one_or_array(1, _one("double")),
+        constants=(1,),
+    ),
+    *scalar(
+        "kll_sketch_merge_bigint kll_sketch_merge_double kll_sketch_merge_float", "binary binary", "binary"
+    ),
+    *scalar(
+        "kll_sketch_to_string_bigint kll_sketch_to_string_double kll_sketch_to_string_float",
+        "binary",
+        "string",
+    ),
     *aggregate("tuple_sketch_agg_double", "any double int? string?", "binary", constants=(2, 3)),
     *aggregate("tuple_sketch_agg_integer", "any int int? string?", "binary", constants=(2, 3)),
     *scalar("tuple_sketch_estimate_double tuple_sketch_estimate_integer", "binary", "double"),
@@ -84,7 +132,12 @@ SKETCHES = (
         "binary",
     ),
     *aggregate(
-        "tuple_intersection_agg_double tuple_intersection_agg_integer", "binary string?", "binary", constants=(1,)
+        "tuple_intersection_agg_double tuple_intersection_agg_integer",
+        "binary string?",
+        "binary",
+        constants=(1,),
     ),
-    *aggregate("tuple_union_agg_double tuple_union_agg_integer", "binary int? string?", "binary", constants=(1, 2)),
+    *aggregate(
+        "tuple_union_agg_double tuple_union_agg_integer", "binary int? string?", "binary", constants=(1, 2)
+    ),
 )

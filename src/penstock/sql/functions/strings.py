@@ -25,7 +25,12 @@ STRINGS = (
     *scalar("is_valid_utf8 luhn_check", "string", "boolean", raises=False),
     *scalar("char chr", "bigint", "string", raises=False),
     *scalar("space", "int", "string", raises=False),
-    *scalar("length len char_length character_length bit_length octet_length", "string|binary", "int", raises=False),
+    *scalar(
+        "length len char_length character_length bit_length octet_length",
+        "string|binary",
+        "int",
+        raises=False,
+    ),
     *scalar("base64 to_base32", "binary", "string", raises=False),
     *scalar("unbase64 from_base32", "string", "binary"),
     *scalar("crc32", "binary", "bigint", raises=False),

@@ -1,0 +1,144 @@
+"""What stands in CREATE STREAM and CREATE TABLE: columns with types, a watermark, a format with options."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+
+from penstock.errors import closest
+from penstock.model.schema import Field
+from penstock.sql.cursor import Cursor
+from penstock.sql.places import Span, error
+from penstock.sql.quantities import interval_seconds
+
+
+def columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[str, float] | None]:
+    if not at.take("("):
+        raise at.error(f"{kind} '{name}' has no columns; write CREATE {kind.upper()} {name} (column TYPE, …)")
+    fields: list[Field] = []
+    watermark: tuple[str, float] | None = None
+    while True:
+        here = at.here
+        if at.take("WATERMARK"):
+            if watermark is not None:
+                raise at.error("there is a watermark already; a stream has one", here)
+            watermark = _watermark(at, fields)
+        else:
+            column = at.name("a column")
+            if any(column.lower() == field.name.lower() for field in fields):
+                raise at.error(f"there are two columns named '{column}'; rename one", here)
+            fields.append(Field(column, _type(at)))
+        if not at.take(","):
+            break
+    if not at.take(")"):
+        raise at.unexpected("',' or ')'")
+    if not fields:
+        raise at.error(f"{kind} '{name}' has no columns; name at least one")
+    return tuple(fields), watermark
+
+
+def _type(at: Cursor) -> str:
+    tokens = at.tokens_until(",")
+    while sum(token.text.count("<") - token.text.count(">") for token in tokens) > 0 and at.take(","):
+        tokens += [*tokens[-1:], *at.tokens_until(",")]  # a comma inside map<…>
+    if not tokens:
+        raise at.unexpected("a type")
+    comment = next((i for i, t in enumerate(tokens) if t.text.upper() in ("COMMENT", "NOT")), len(tokens))
+    text = at.sql[tokens[0].start : tokens[max(comment, 1) - 1].end + 1]
+    span = Span(tokens[0].start, tokens[max(comment, 1) - 1].end + 1)
+    try:
+        data_type = exp.DataType.build(text, dialect="spark")
+    except (ParseError, ValueError):
+        data_type = None
+    shown = data_type.sql("spark").lower().replace(", ", ",").replace(": ", ":") if data_type else ""
+    if data_type is None or any(part.this in _NO_TYPES for part in data_type.find_all(exp.DataType)):
+        near = closest(text.lower(), _TYPES)
+        raise error(at.sql, span, f"'{text}' is no type; use one of {', '.join(_TYPES)}.{near}")
+    return "decimal(10,0)" if shown == "decimal" else shown
+
+
+_TYPE_NAMES = """boolean tinyint smallint int bigint float double decimal(p,s) string binary date timestamp
+    timestamp_ntz array<…> map<…> struct<…>"""
+_TYPES = tuple(_TYPE_NAMES.split())
+_OTHER_NAMES = "varchar text char timestamptz timestampltz timestampntz list object varbinary"
+_NO_TYPES = {
+    kind
+    for kind in exp.DataType.Type
+    if kind.value.lower()
+    not in {*(name.split("<")[0].split("(")[0] for name in _TYPES), *_OTHER_NAMES.split()}
+}
+
+
+def _watermark(at: Cursor, fields: list[Field]) -> tuple[str, float]:
+    at.expect("FOR")
+    here = at.here
+    column = at.name("the column with the time")
+    field = next((one for one in fields if one.name.lower() == column.lower()), None)
+    if field is None:
+        known = [one.name for one in fields]
+        raise at.error(
+            f"there is no column '{column}' before the watermark; name the column with the time."
+            f"{closest(column, known)}",
+            here,
+        )
+    if field.type not in ("timestamp", "timestamp_ntz"):
+        raise at.error(f"column '{column}' is a {field.type}; a watermark needs a timestamp", here)
+    if not at.take("AS"):
+        return field.name, 0.0
+    here = at.here
+    tree = at.tree("the watermark", ",")
+    wrong = at.error(
+        f"a watermark is the time less a constant: {column} - INTERVAL 5 SECONDS, or {column}", here
+    )
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    delay: exp.Expr | None = None
+    if isinstance(tree, exp.Sub):
+        tree, delay = tree.this, tree.expression
+    if not isinstance(tree, exp.Column) or tree.name.lower() != column.lower():
+        raise wrong
+    if delay is None:
+        return field.name, 0.0
+    if not isinstance(delay, exp.Interval):
+        raise wrong
+    try:
+        return field.name, interval_seconds(delay)
+    except ValueError as problem:
+        raise at.error(str(problem), here) from None
+
+
+def format_and_options(at: Cursor) -> tuple[str, Mapping[str, str]]:
+    if not at.take("USING"):
+        raise at.unexpected("USING and a format, such as USING csv")
+    format_ = at.name("the format").lower()
+    return format_, _options(at) if at.take("OPTIONS") else {}
+
+
+def _options(at: Cursor) -> Mapping[str, str]:
+    """`(path 'x', rate = 100)`, both ways."""
+    options: dict[str, str] = {}
+    for name, here in names_in_parentheses(at, "an option"):
+        if name in options:
+            raise at.error(f"option '{name}' is given twice", here)
+        at.take("=")
+        value, _ = at.raw(",")
+        if not value:
+            raise at.unexpected(f"a value for '{name}'")
+        options[name] = value
+    return options
+
+
+def names_in_parentheses(at: Cursor, what: str) -> Iterator[tuple[str, Span]]:
+    at.expect("(")
+    if at.take(")"):
+        return
+    while True:
+        here = at.here
+        name = at.name(what).lower()
+        yield name, here
+        if not at.take(","):
+            break
+    if not at.take(")"):
+        raise at.unexpected("',' or ')'")
