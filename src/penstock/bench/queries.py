@@ -40,7 +40,7 @@ _ALIASES = ("a", "b", "s", "x", "one", "this", "src")
 
 @dataclass(frozen=True, slots=True)
 class _Stream:
-    """What queries ask of a stream: its value, comparisons, and things to compute, with `{}` for the alias."""
+    """What queries ask of a stream: its value, comparisons, things to compute; `{}` stands for the alias."""
 
     value: str
     comparisons: tuple[tuple[str, str, str], ...]
@@ -190,7 +190,8 @@ class _Writer:
             f"SELECT window, room, count(*) AS {count} FROM {stream}{self._where(stream, '', 0, 1)} "
             f"GROUP BY window(t, '{self._one(_WINDOWS).lower()}'), room"
         )
-        return f"SELECT window.end AS {self._title()}, max({count}) AS {self._title()} FROM ({inner}) GROUP BY window"
+        shown = self._shuffled([f"window.end AS {self._title()}", f"max({count}) AS {self._title()}"])
+        return f"SELECT {', '.join(shown)} FROM ({inner}) GROUP BY window"
 
     def _columns(self, stream: str, alias: str) -> str:
         kept = [f"{alias}.room", *self._values(stream, alias)]

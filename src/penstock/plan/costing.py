@@ -29,7 +29,8 @@ from penstock.model.operators import (
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.selectivity import EQUALITY, is_equality, pair_selectivity, parts, selectivity, size
+from penstock.plan.conjunctions import conjuncts
+from penstock.plan.selectivity import EQUALITY, is_equality, pair_selectivity, selectivity, size
 
 #: Rows per second of a stream of which nothing is known.
 DEFAULT_RATE = 1000.0
@@ -202,7 +203,7 @@ def _guess(operator: Operator, inputs: Sequence[Flow], in_bytes: float) -> tuple
 def _tested(predicate: str) -> float:
     """Seconds to evaluate a conjunction, which ends at the first part that is not true."""
     seconds, reached = 0.0, 1.0
-    for part in parts(predicate):
+    for part in conjuncts(predicate):
         seconds += reached * NODE_S * size(part)
         reached *= selectivity(part)
     return seconds
@@ -213,7 +214,7 @@ def _computed(columns: Sequence[Column]) -> float:
 
 
 def _relation_join(join: Join) -> tuple[float, float]:
-    conditions = parts(join.condition)
+    conditions = conjuncts(join.condition)
     others = [part for part in conditions if not is_equality(part)]
     met = 1.0 if len(others) < len(conditions) else RELATION_ROWS
     passing = met
@@ -231,7 +232,7 @@ def _window_join(join: Join, left: Flow, right: Flow, in_bytes: float) -> tuple[
     windows = max(_overlap(join.left), _overlap(join.right))
     pairs = (left.rate * held[1] + right.rate * held[0]) * windows / rate if rate else 0.0
     candidates, passing, tests = pairs, pairs, 0.0
-    for part in parts(join.condition):
+    for part in conjuncts(join.condition):
         passing *= pair_selectivity(part)
         if is_equality(part):
             candidates *= EQUALITY

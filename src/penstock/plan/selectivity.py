@@ -18,12 +18,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from math import prod
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from penstock.plan.conjunctions import conjuncts, is_expression
 from penstock.sql.dialect import parse_expression
-from penstock.sql.expressions import conjuncts
 from penstock.sql.windowing import read_within
 
 EQUALITY = 0.1
@@ -32,25 +32,12 @@ OTHER = 0.5
 
 
 @lru_cache(maxsize=20_000)
-def is_expression(text: str) -> bool:
-    """Whether a text can be read at all; in a plan that did not come from SQL there may be any."""
-    try:
-        parse_expression(text)
-    except (SqlglotError, ValueError, AssertionError, RecursionError):
-        return False
-    return True
-
-
-@lru_cache(maxsize=20_000)
 def selectivity(text: str) -> float:
     """The share of rows that satisfy a predicate."""
+    parts = conjuncts(text)
+    if len(parts) > 1:
+        return prod(selectivity(part) for part in parts)
     return _share(parse_expression(text)) if is_expression(text) else OTHER
-
-
-@lru_cache(maxsize=20_000)
-def parts(text: str) -> tuple[str, ...]:
-    """The parts of a conjunction."""
-    return conjuncts(text) if is_expression(text) else (text,)
 
 
 def _share(tree: exp.Expr) -> float:
@@ -92,19 +79,19 @@ def pair_selectivity(text: str) -> float:
 
     A conjunct that says what a window says keeps them all: the window was counted already.
     """
-    return selectivity(text) if not is_expression(text) or read_within(text) is None else 1.0
+    return selectivity(text) if read_within(text) is None else 1.0
 
 
 @lru_cache(maxsize=20_000)
 def is_equality(text: str) -> bool:
     """Whether a conjunct is an equality, by which a join finds its pairs without trying all."""
-    return is_expression(text) and isinstance(parse_expression(text), exp.EQ)
+    return read_within(text) is None and is_expression(text) and isinstance(parse_expression(text), exp.EQ)
 
 
 @lru_cache(maxsize=20_000)
 def size(text: str) -> int:
     """How many operations, columns and constants an expression has."""
-    if not is_expression(text):
-        return 1
+    if read_within(text) is not None or not is_expression(text):
+        return 5
     names = (exp.Identifier, exp.Paren, exp.Var, exp.DataType)
     return sum(1 for node in parse_expression(text).walk() if not isinstance(node, names))

@@ -12,7 +12,7 @@ from penstock.model.schema import Schema
 from penstock.sql.dialect import parse_expression
 from penstock.sql.expressions import is_bound_column
 from penstock.sql.places import Problem
-from penstock.sql.typing import type_of
+from penstock.sql.typing import TypeProblem, type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +100,7 @@ class Scope:
 
     def bind(self, tree: exp.Expr) -> exp.Expr:
         """A copy of an expression in which every column is one of the plan's."""
+        _refuse_foreign(tree)
         tree = tree.copy()
         for column in [node for node in tree.find_all(exp.Column) if is_bound_column(node)]:
             if isinstance(column.this, exp.Star):
@@ -121,7 +122,24 @@ class Scope:
 
     def type_of(self, tree: exp.Expr) -> str:
         """The type of a bound expression."""
-        return type_of(tree, self.schema)
+        try:
+            return type_of(tree, self.schema)
+        except TypeProblem as problem:
+            raise Problem(problem.node, problem.message) from None
+
+
+def _refuse_foreign(tree: exp.Expr) -> None:
+    """What stands in an expression but needs more than its row or its group."""
+    over = tree.find(exp.Window)
+    if over is not None:
+        raise Problem(
+            over,
+            "OVER is not supported, since a row would wait for others of its partition; "
+            "use an aggregate with GROUP BY window(…) or [ROWS …]",
+        )
+    query = tree.find(exp.Query)
+    if query is not None:
+        raise Problem(query, "a subquery cannot stand in an expression; put it into FROM and join it over windows")
 
 
 def _place_at(value: exp.Expr, column: exp.Column) -> None:

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.model.window import Window
 from penstock.sql.dialect import render
+from penstock.sql.functions.catalogue import find
 from penstock.sql.places import Problem
 from penstock.sql.quantities import interval_seconds, seconds
 from penstock.sql.relation import Relation, time_origin
@@ -59,11 +60,21 @@ def _duration(argument: exp.Expr) -> float:
         raise Problem(argument, str(problem)) from None
 
 
+def _is_clock(tree: exp.Expr) -> bool:
+    found = find(tree.name if isinstance(tree, exp.Anonymous) else tree.key)
+    return found is not None and found.kind == "clock"
+
+
 def _no_time(tree: exp.Expr, relation: Relation) -> str:
     if not relation.timed:
         return (
             "a window by time needs a stream with a time column; "
             "declare it in CREATE STREAM with WATERMARK FOR column AS column - INTERVAL 5 SECONDS"
+        )
+    if _is_clock(tree):
+        return (
+            "windows of processing time are not supported, since results would depend on when rows are processed; "
+            f"use the stream's own time, {' or '.join(relation.times)}"
         )
     times = [
         f"{name}.end or window_time({name})" if kind == "window" else name

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from sqlglot import exp
-
-from penstock.sql.dialect import parse_expression
 from penstock.sql.expressions import quoted
 
 
@@ -34,18 +32,16 @@ def _seconds(width_s: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+_NAME = r"([A-Za-z_]\w*|`(?:[^`]|``)+`)"
+_WITHIN = re.compile(rf"{_NAME} < {_NAME} \+ INTERVAL '([0-9.]+)' SECONDS")
+
+
 @lru_cache(maxsize=20_000)
 def read_within(text: str) -> Within | None:
     """What a condition written by `within` says; None of any other."""
-    if "INTERVAL '" not in text:
-        return None
-    match parse_expression(text):
-        case exp.LT(
-            this=exp.Column() as later,
-            expression=exp.Add(
-                this=exp.Column() as earlier,
-                expression=exp.Interval(this=exp.Literal() as width, unit=exp.Var() as unit),
-            ),
-        ) if unit.name.upper() == "SECONDS" and len(later.parts) == len(earlier.parts) == 1:
-            return Within(later.name, earlier.name, float(width.name))
-    return None
+    found = _WITHIN.fullmatch(text)
+    return Within(_bare(found[1]), _bare(found[2]), float(found[3])) if found else None
+
+
+def _bare(name: str) -> str:
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name

@@ -41,7 +41,7 @@ def select(predicate: str, below: PlanNode, port: int = 0) -> PlanNode:
 
 
 def project(below: PlanNode, **columns: str) -> PlanNode:
-    """`project(A, y="x + 1")`: a computed column is a double unless its name ends in a type, as in `n_int`."""
+    """`project(A, y="x + 1")`: computed columns are doubles unless the name ends in a type, as in `n_int`."""
     made = tuple(Column(name, text, _type(name, text, below)) for name, text in columns.items())
     return PlanNode(Project(made), (below,))
 
@@ -188,6 +188,12 @@ CASES: dict[str, tuple[PlanNode, ...]] = {
         aggregate(project(A, k="s", y="x * 2", t="t"), "k", m="max(y)", n="count(y)", w="window()"),
         aggregate(project(A, k="s", time="t", x="x"), "k", Window.rows(3), m="sum(x)"),
         aggregate(project(A, time="t", x="x"), "", Window.seconds(20, on="time"), n="count(*)"),
+    ),
+    "merge_projects": (
+        project(
+            project(A, y="x * 2", k="s", b_boolean="x > 0 OR id = 1"), z="y * 3", b_boolean="NOT b_boolean"
+        ),
+        project(project(aggregate(A, w="window()"), v="w"), start="v.start"),
     ),
     "push_aggregate_through_union": (
         aggregate(union(A, OTHER), "s", n="count(*)", m="avg(x)", lo="min(x)", w="window()"),

@@ -18,7 +18,8 @@ from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.plan.alternates.safety import any_can_raise, by_count
 from penstock.plan.alternates.space import Input, Space, inputs_of
-from penstock.plan.alternates.texts import conjunction, conjuncts, reads, renamed
+from penstock.plan.alternates.texts import reads, renamed
+from penstock.plan.conjunctions import conjunction, conjuncts
 from penstock.sql.windowing import Within, read_within, within
 
 

@@ -8,7 +8,7 @@ from penstock.model.estimates import Estimate
 from penstock.model.operators import Select
 from penstock.model.query import PlanNode
 from penstock.plan.alternates.space import Space, inputs_of
-from penstock.plan.alternates.texts import conjuncts
+from penstock.plan.conjunctions import conjuncts
 
 
 def merge_selects(node: PlanNode, space: Space) -> Iterator[PlanNode]:

@@ -18,7 +18,8 @@ from penstock.plan.alternates.join_region import (
 )
 from penstock.plan.alternates.sides import sides_of
 from penstock.plan.alternates.space import Space, inputs_of
-from penstock.plan.alternates.texts import conjuncts, renamed
+from penstock.plan.alternates.texts import renamed
+from penstock.plan.conjunctions import conjuncts
 
 #: More streams and relations than this keep the order they were written in.
 MOST_MEMBERS = 5

@@ -9,7 +9,7 @@ from penstock.model.operators import Select
 from penstock.model.query import PlanNode
 from penstock.plan.alternates.safety import can_raise
 from penstock.plan.alternates.space import Space, inputs_of
-from penstock.plan.alternates.texts import conjuncts
+from penstock.plan.conjunctions import conjuncts
 
 
 def order_selects(node: PlanNode, space: Space) -> Iterator[PlanNode]:

@@ -8,7 +8,8 @@ from penstock.model.operators import Aggregate, Select
 from penstock.model.query import PlanNode
 from penstock.plan.alternates.safety import aggregate_can_raise, by_count, free
 from penstock.plan.alternates.space import Input, Space, inputs_of
-from penstock.plan.alternates.texts import conjuncts, reads
+from penstock.plan.alternates.texts import reads
+from penstock.plan.conjunctions import conjuncts
 
 
 def push_select_through_aggregate(node: PlanNode, space: Space) -> Iterator[PlanNode]:

@@ -10,7 +10,8 @@ from penstock.model.query import PlanNode
 from penstock.plan.alternates.safety import any_can_raise, by_count, free
 from penstock.plan.alternates.sides import Side, Sides, sides_of
 from penstock.plan.alternates.space import Input, Space, inputs_of
-from penstock.plan.alternates.texts import conjunction, conjuncts, reads
+from penstock.plan.alternates.texts import reads
+from penstock.plan.conjunctions import conjunction, conjuncts
 
 #: The sides whose rows all come out, so that a filter above may as well stand below.
 _FROM_ABOVE: dict[str, tuple[Side, ...]] = {

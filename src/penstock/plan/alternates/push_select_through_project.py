@@ -8,7 +8,8 @@ from penstock.model.operators import Project, Select
 from penstock.model.query import PlanNode
 from penstock.plan.alternates.safety import project_can_raise
 from penstock.plan.alternates.space import Input, Space, inputs_of
-from penstock.plan.alternates.texts import conjuncts, reads, replaced
+from penstock.plan.alternates.texts import reads, replaced
+from penstock.plan.conjunctions import conjuncts
 
 
 def push_select_through_project(node: PlanNode, space: Space) -> Iterator[PlanNode]:

@@ -8,7 +8,8 @@ from penstock.model.operators import Select, Union
 from penstock.model.query import PlanNode
 from penstock.model.schema import UNTYPED, Schema
 from penstock.plan.alternates.space import Space, inputs_of
-from penstock.plan.alternates.texts import conjuncts, reads, renamed
+from penstock.plan.alternates.texts import reads, renamed
+from penstock.plan.conjunctions import conjuncts
 
 
 def push_select_through_union(node: PlanNode, space: Space) -> Iterator[PlanNode]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.plan.alternates.merge_aggregate_project import merge_aggregate_project
+from penstock.plan.alternates.merge_projects import merge_projects
 from penstock.plan.alternates.merge_selects import merge_selects
 from penstock.plan.alternates.order_joins import order_joins
 from penstock.plan.alternates.order_selects import order_selects
@@ -33,7 +34,12 @@ ON_THE_WAY_BACK: tuple[Rule, ...] = (merge_selects,)
 
 #: What changes the shape of the plan, best tried where filters stand already: an order of joins is judged by
 #: the rows that reach them.
-SHAPES: tuple[Rule, ...] = (order_joins, merge_aggregate_project, push_aggregate_through_union)
+SHAPES: tuple[Rule, ...] = (
+    order_joins,
+    merge_projects,
+    merge_aggregate_project,
+    push_aggregate_through_union,
+)
 
 #: What looks at a whole plan, from its root: columns go last, when all that reads them is in its place.
 AT_ROOT: tuple[Rule, ...] = (prune_columns,)

@@ -16,7 +16,7 @@ from penstock.model.operators import Aggregate, Column, Join, Operator, Project,
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.selectivity import is_expression
+from penstock.plan.conjunctions import is_expression
 from penstock.sql.dialect import parse_expression, render
 from penstock.sql.typing import TypeProblem
 from penstock.sql.typing import can_raise as tree_can_raise
@@ -24,7 +24,9 @@ from penstock.sql.windowing import read_within
 
 #: Aggregates whose result does not depend on the order of rows; of any other it is taken to do so.
 UNORDERED = frozenset(
-    ["any", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count", "count_if", "every", "max", "mean", "min", "some", "std", "stddev", "stddev_pop", "stddev_samp", "sum", "var_pop", "var_samp", "variance", "window"]
+    {"any", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count", "count_if", "every", "max"}
+    | {"mean", "min", "some", "std", "stddev", "stddev_pop", "stddev_samp", "sum", "var_pop", "var_samp"}
+    | {"variance", "window"}
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from penstock.model.operators import Select
 from penstock.model.query import PlanNode
 from penstock.plan.alternates.space import Space, inputs_of
-from penstock.plan.alternates.texts import conjuncts
+from penstock.plan.conjunctions import conjuncts
 
 
 def split_select(node: PlanNode, space: Space) -> Iterator[PlanNode]:

@@ -6,25 +6,26 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from penstock.model.schema import Schema
+from penstock.plan.conjunctions import conjunction, conjuncts
 from penstock.sql import expressions
-
-conjuncts = lru_cache(maxsize=20_000)(expressions.conjuncts)
+from penstock.sql.windowing import read_within, within
 
 
 @lru_cache(maxsize=20_000)
-def conjunction(parts: tuple[str, ...]) -> str:
-    """All of them, in that order, without those that are always true; `TRUE` of none."""
-    return expressions.conjunction(part for part in parts if part != "TRUE")
-
-
 def reads(text: str) -> frozenset[str]:
     """The columns an expression reads, in lower case, as Spark compares them."""
-    return _lowered(text)
+    return frozenset(name.lower() for name in _columns(text))
 
 
 @lru_cache(maxsize=20_000)
-def _lowered(text: str) -> frozenset[str]:
-    return frozenset(name.lower() for name in expressions.columns(text))
+def _columns(text: str) -> tuple[str, ...]:
+    said = read_within(text)
+    if said is not None:
+        return said.later, said.earlier
+    parts = conjuncts(text)
+    if len(parts) > 1:
+        return tuple(dict.fromkeys(name for part in parts for name in _columns(part)))
+    return expressions.columns(text)
 
 
 def lower_names(schema: Schema) -> frozenset[str]:
@@ -34,19 +35,30 @@ def lower_names(schema: Schema) -> frozenset[str]:
 
 def replaced(text: str, by: Mapping[str, str]) -> str:
     """The expression with columns replaced by expressions; the keys are in lower case."""
-    names = [(name, by[name.lower()]) for name in expressions.columns(text) if name.lower() in by]
-    changed = tuple((name, new) for name, new in names if new not in (name, expressions.quoted(name)))
+    changed = tuple(
+        (name, by[name.lower()])
+        for name in _columns(text)
+        if by.get(name.lower(), name) not in (name, expressions.quoted(name))
+    )
     return _substituted(text, changed) if changed else text
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """The expression with columns under other names; the keys are in lower case."""
-    wanted = reads(text)
-    return replaced(text, {old: expressions.quoted(new) for old, new in names.items() if old in wanted})
+    return replaced(text, {name: expressions.quoted(names[name]) for name in reads(text) if name in names})
 
 
 @lru_cache(maxsize=20_000)
 def _substituted(text: str, by: tuple[tuple[str, str], ...]) -> str:
+    parts = conjuncts(text)
+    if len(parts) > 1:
+        return conjunction(tuple(_substituted(part, by) for part in parts))
+    said = read_within(text)
+    if said is not None:
+        changed = dict(by)
+        names = [plain_column(changed[name]) if name in changed else name for name in said[:2]]
+        if names[0] is not None and names[1] is not None:
+            return within(names[0], names[1], said.width_s)
     return expressions.substituted(text, dict(by))
 
 

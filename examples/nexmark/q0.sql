@@ -1,0 +1,3 @@
+-- Query 0, pass through: what it costs to do nothing.
+CREATE CONTINUOUS QUERY q0 AS
+SELECT auction, bidder, price, dateTime, extra FROM bid;
