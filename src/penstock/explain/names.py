@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
+from penstock.model.operators import Operator, Sink
 from penstock.model.query import PlanNode
 from penstock.model.schema import Field, Schema
 from penstock.plan.canonical import Forms
+from penstock.plan.text import operator_text
 from penstock.sql.expressions import quoted
 
 _COMPUTED = re.compile(r"`?\b(c_[0-9a-f]{10})\b`?")
@@ -23,7 +26,7 @@ def own_names(root: PlanNode) -> Mapping[str, str]:
     The operators nearest to the sink are asked first: theirs are the names the query was written for.
     """
     forms = Forms()
-    nodes = [*root.post_order()]
+    nodes = [node for node in root.post_order() if not isinstance(node.operator, Sink)]
     pairs = [pair for node in reversed(nodes) for pair in forms.of(node).names.items()]
     taken = {canonical.lower() for _, canonical in pairs if not _COMPUTED.fullmatch(canonical)}
     names: dict[str, str] = {}
@@ -39,11 +42,18 @@ def own_names(root: PlanNode) -> Mapping[str, str]:
     return names
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
-    """The text of an operator or an expression, with these names for computed columns."""
+def shown_operator(operator: Operator, names: Mapping[str, str]) -> str:
+    """The operator on one line, with these names for computed columns."""
+    if isinstance(operator, Sink):
+        columns = (replace(one, expression=_renamed(one.expression, names)) for one in operator.columns)
+        return operator_text(replace(operator, columns=tuple(columns)))
+    return _renamed(operator_text(operator), names)
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
     return _COMPUTED.sub(lambda found: quoted(names[found[1]]) if found[1] in names else found[0], text)
 
 
-def renamed_schema(schema: Schema, names: Mapping[str, str]) -> Schema:
+def shown_schema(schema: Schema, names: Mapping[str, str]) -> Schema:
     """The schema, with these names for computed columns."""
     return Schema(tuple(Field(names.get(field.name, field.name), field.type) for field in schema.fields))

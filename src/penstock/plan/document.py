@@ -32,7 +32,6 @@ from penstock.plan.complaints import format_error
 from penstock.plan.schemas import derived_schemas
 from penstock.plan.validate import validate
 
-
 #: The fields of a query that say when it runs.
 LIFE = ("start_s", "stop_s", "back_s", "one_time")
 

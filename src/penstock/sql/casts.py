@@ -1,4 +1,4 @@
-"""Casts of ANSI mode: which exist, which happen without being asked, and which can meet a value they refuse."""
+"""Casts of ANSI mode: which exist, which happen without being asked, and which can fail."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SAFE_DIGITS = {"tinyint": 2, "smallint": 4, "int": 9, "bigint": 18}
 
 def castable(source: Type, target: Type) -> bool:
     """Whether `CAST(source AS target)` is allowed at all."""
-    if source == target or source == VOID or target == STRING:
+    if source in (target, VOID) or target == STRING:
         return True
     match source, target:
         case Array(one), Array(two):

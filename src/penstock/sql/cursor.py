@@ -21,6 +21,7 @@ class Cursor:
         self.sql = sql
         self._tokens = tokens
         self._at = 0
+        self._subject: Span | None = None
 
     @property
     def done(self) -> bool:
@@ -31,6 +32,11 @@ class Cursor:
     def span(self) -> Span:
         """The whole statement."""
         return Span(self._tokens[0].start, self._tokens[-1].end + 1)
+
+    @property
+    def subject(self) -> Span:
+        """The name of what the statement is about: the first that was read, or else the whole statement."""
+        return self._subject or self.span
 
     @property
     def here(self) -> Span:
@@ -70,6 +76,7 @@ class Cursor:
         """Reads a name, in backticks or not."""
         if self.done or not self._is_name(self._tokens[self._at]):
             raise self.unexpected(f"the name of {what}")
+        self._subject = self._subject or self.here
         self._at += 1
         text = self._tokens[self._at - 1].text
         if self.peek() == "." and not self.done:

@@ -11,6 +11,7 @@ from penstock.model.operators import Column
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.sql.dialect import parse_expression, render
+from penstock.sql.expressions import column as column_named
 from penstock.sql.expressions import columns as columns_of
 from penstock.sql.expressions import conjunction, is_bound_column, plain_column, quoted
 from penstock.sql.functions.catalogue import find
@@ -82,8 +83,10 @@ class Grouping:
         items: Sequence[Item],
         at: exp.Expr,
         within: str | None = None,
+        what: str = "an aggregate",
     ) -> None:
         self._input, self._scope, self._at, self._within = relation, scope, at, within
+        self._what = what
         self._items = items
         self._aggregates: dict[str, Column] = {}
         window, time, plain = self._window(keys)
@@ -124,6 +127,8 @@ class Grouping:
                 "group by the window itself or by its end too"
             )
         cure = "[ROWS 1000] behind the stream in FROM"
+        if self._what == "DISTINCT":
+            return f"DISTINCT over a stream that never ends needs a window; write [RANGE 10 SECONDS] or {cure}"
         if self._input.times:
             time = next(iter(self._input.times))
             cure = f"GROUP BY window({time}, '10 seconds'), or [RANGE 10 SECONDS] or {cure}"
@@ -254,29 +259,36 @@ class Grouping:
 
 def _replaced(tree: exp.Expr, names: dict[str, str], window: str) -> exp.Expr:
     """The tree with keys, aggregates and windows replaced by their columns, the greatest first."""
-    value = render(_bare(tree))
-    column = names.get(value)
-    if column is None and window and (is_window_call(tree) or value == quoted(_WINDOW)):
+    column = names.get(render(_bare(tree)))
+    if column is None and window and (is_window_call(tree) or _is_window_name(tree)):
         column = window
     if column is not None:
-        made = parse_expression(quoted(column))
-        for node in made.walk():
-            node.meta["behind"] = True
-        return made
-    if isinstance(tree, exp.Column) and len(tree.parts) > 1 and names.get(quoted(tree.parts[0].name)):
-        made = parse_expression(quoted(names[quoted(tree.parts[0].name)]))
-        for node in made.walk():
-            node.meta["behind"] = True
+        return _column_behind(column)
+    if isinstance(tree, exp.Column):
+        first = tree.parts[0].name
+        known = names.get(quoted(first)) or (window if _is_window_name(column_named(first)) else None)
+        if len(tree.parts) == 1 or not known:
+            return tree
+        made = _column_behind(known)
         for part in tree.parts[1:]:
             made = exp.Dot(this=made, expression=part.copy())
         return made
-    if isinstance(tree, exp.Column):
-        return tree
     for child in list(tree.iter_expressions()):
         new = _replaced(child, names, window)
         if new is not child:
             child.replace(new)
     return tree
+
+
+def _is_window_name(tree: exp.Expr) -> bool:
+    """Whether this is the window by name: of the aggregate, even if a column of the input is called so too."""
+    return isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name in (_WINDOW, *WINDOW_NAMES)
+
+
+def _column_behind(name: str) -> exp.Expr:
+    made = column_named(name)
+    made.meta["behind"] = True
+    return made
 
 
 def _bare(tree: exp.Expr) -> exp.Expr:

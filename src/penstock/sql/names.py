@@ -109,7 +109,7 @@ class Scope:
                 raise Problem(column, f"'{column.sql()}' has too many parts")
             meant, fields = self.resolve(column)
             value = parse_expression(meant.value)
-            if not isinstance(value, exp.Column):
+            if not isinstance(value, exp.Column) and (fields or column is not tree):
                 value = exp.Paren(this=value)
             _place_at(value, column)
             for one in fields:

@@ -103,7 +103,8 @@ def _statement(at: Cursor) -> Statement:
             return _alter(at)
         case "STOP":
             at.expect("STOP", "QUERY")
-            stop = StopQuery(at.span, at.name("the query"), at.take("AND", "DRAIN"))
+            name = at.name("the query")
+            stop = StopQuery(at.subject, name, at.take("AND", "DRAIN"))
             at.end()
             return stop
         case "DROP":
@@ -119,7 +120,8 @@ def _statement(at: Cursor) -> Statement:
             for kind in _KINDS:
                 if at.peek(1):
                     at.take(kind)
-            describe = Describe(at.span, at.name("what to describe"))
+            name = at.name("what to describe")
+            describe = Describe(at.subject, name)
             at.end()
             return describe
         case "EXPLAIN":
@@ -170,7 +172,7 @@ def _create_stream(at: Cursor) -> CreateStream:
     format_, options = format_and_options(at)
     at.end()
     time, delay_s = watermark or (None, 0.0)
-    return CreateStream(at.span, name, Schema(fields), time, delay_s, format_, options, quiet)
+    return CreateStream(at.subject, name, Schema(fields), time, delay_s, format_, options, quiet)
 
 
 def _create_table(at: Cursor) -> CreateTable:
@@ -181,7 +183,7 @@ def _create_table(at: Cursor) -> CreateTable:
         raise at.error("a stored table has no watermark; only a stream has one", here)
     format_, options = format_and_options(at)
     at.end()
-    return CreateTable(at.span, name, Schema(fields), format_, options, quiet)
+    return CreateTable(at.subject, name, Schema(fields), format_, options, quiet)
 
 
 def _create_query(at: Cursor) -> CreateQuery:
@@ -218,16 +220,17 @@ def _select(at: Cursor) -> exp.Expr:
 def _create_view(at: Cursor) -> CreateView:
     quiet, name = _if_not_exists(at), at.name("the view")
     at.expect("AS")
-    return CreateView(at.span, name, _select(at), quiet)
+    return CreateView(at.subject, name, _select(at), quiet)
 
 
 def _create_sink(at: Cursor) -> CreateSink:
     quiet, name = _if_not_exists(at), at.name("the sink")
     at.expect("FROM")
+    here = at.here
     query = at.name("the query")
     format_, options = format_and_options(at)
     at.end()
-    return CreateSink(at.span, name, query, format_, options, quiet)
+    return CreateSink(at.subject, name, query, here, format_, options, quiet)
 
 
 def _split(at: Cursor) -> SplitStream:
@@ -253,7 +256,7 @@ def _split(at: Cursor) -> SplitStream:
     at.end()
     if outputs[0][1] is None:
         raise at.error("OTHERWISE needs parts with conditions before it", at.span)
-    return SplitStream(at.span, source, tuple(outputs))
+    return SplitStream(at.subject, source, tuple(outputs))
 
 
 def _alter(at: Cursor) -> AlterQuery:
@@ -273,13 +276,14 @@ def _alter(at: Cursor) -> AlterQuery:
     at.end()
     if not changes:
         raise at.error("nothing to set; write SET (weight = 0.5)", at.span)
-    return AlterQuery(at.span, name, changes)
+    return AlterQuery(at.subject, name, changes)
 
 
 def _drop(at: Cursor) -> Drop:
     kind = _KINDS[at.one_of("what to drop", tuple(_KINDS))]
     quiet = at.take("IF", "EXISTS")
-    drop = Drop(at.span, kind, at.name(f"the {kind}"), quiet)
+    name = at.name(f"the {kind}")
+    drop = Drop(at.subject, kind, name, quiet)
     at.end()
     return drop
 
@@ -294,7 +298,7 @@ def _explain(at: Cursor) -> Explain:
             return Explain(span, CreateQuery(span, "explained", _select(at)))
     name = at.name("a query, or SELECT")
     at.end()
-    return Explain(span, name)
+    return Explain(at.subject, name)
 
 
 def _set(at: Cursor) -> SetPolicy:

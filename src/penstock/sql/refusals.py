@@ -33,5 +33,7 @@ def refuse_parts(tree: exp.Expr) -> None:
     """An error if a piece of syntax has a part that is not supported."""
     for part, why in _REFUSED.items():
         value = tree.args.get(part)
+        if part == "hint" and value:
+            raise Problem(tree.expressions[0], why)  # sqlglot reads hints apart, without their place
         if value:
             raise Problem(value[0] if isinstance(value, list) else value, why)

@@ -220,15 +220,14 @@ class _Binder:
                 raise Problem(item.written, "window(…) belongs into GROUP BY")
         if tree.args.get("distinct"):
             return self._distinct(tree, relation, scope, items, within)
+        columns = [Column(item.name, render(item.tree), scope.type_of(item.tree)) for item in items]
         if relation.window is not None:
             raise Problem(
                 tree,
                 "the window behind the stream has no effect, since nothing is aggregated or joined over it; "
                 "leave it out, or use an aggregate or DISTINCT",
             )
-        return relation.select(
-            [Column(item.name, render(item.tree), scope.type_of(item.tree)) for item in items]
-        )
+        return relation.select(columns)
 
     def _distinct(
         self, tree: exp.Select, relation: Relation, scope: Scope, items: list[Item], within: str | None
@@ -237,7 +236,7 @@ class _Binder:
         if tree.args["distinct"].args.get("on"):
             raise Problem(tree.args["distinct"], "DISTINCT ON is not supported; group and use first(…)")
         keys = [item.tree for item in items]
-        grouping = Grouping(relation, scope, keys, items, tree.args["distinct"], within)
+        grouping = Grouping(relation, scope, keys, items, items[0].written, within, "DISTINCT")
         return self._after(grouping, items)
 
     def _after(self, grouping: Grouping, items: list[Item], having: exp.Expr | None = None) -> Relation:
@@ -311,6 +310,8 @@ class _Binder:
             return [item.tree for item in items if not any(True for _ in aggregate_calls(item.tree))]
         keys: list[exp.Expr] = []
         for one in group.expressions:
+            if isinstance(one, exp.Anonymous) and one.name.upper() in ("ROLLUP", "CUBE"):
+                raise Problem(one, f"{one.name.upper()} is not supported; write one query per grouping")
             if isinstance(one, exp.Literal) and not one.is_string:
                 place = int(one.name) if one.name.isdigit() else 0
                 if not 1 <= place <= len(items):

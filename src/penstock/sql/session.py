@@ -218,7 +218,7 @@ class _At:
                 return self._catalog, Answer(f"sink '{one.name}' exists already")
             raise self._error(one.span, f"sink '{one.name}' exists already; drop it, or choose another name")
         self._check_name(one.name, one.span)
-        query = self._known_query(one.query, one.span)
+        query = self._known_query(one.query, one.query_span)
         sink = Delivery(one.name, query.name, one.format, one.options)
         return self._catalog.having("sinks", one.name, sink), Answer(f"sink '{one.name}' created")
 

@@ -1,6 +1,6 @@
 """What a user can say, as data: one class per statement, in the words of the language.
 
-Names are as written. `select` is a syntax tree that has not been bound: what its names mean is settled when
+Names are as written, `span` is where the name stands that a statement is about. `select` is a syntax tree that has not been bound: what its names mean is settled when
 the statement is applied (`session`).
 """
 
@@ -91,6 +91,7 @@ class CreateSink:
     span: Span
     name: str
     query: str
+    query_span: Span
     format: str
     options: Mapping[str, str]
     if_not_exists: bool = False

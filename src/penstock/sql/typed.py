@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*")
 _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 
 
-class TypeProblem(Exception):
+class TypeProblem(Exception):  # noqa: N818 (the caller makes an error of it, with the place)
     """An expression Spark would refuse: the part that is wrong, and one sentence that says what and what to do."""
 
     def __init__(self, node: exp.Expr, message: str) -> None:

@@ -14,7 +14,7 @@ from penstock.sql.types import BIGINT, BOOLEAN, VOID, Array, Type, common_of, or
 
 #: Aggregates that IGNORE NULLS and RESPECT NULLS may follow.
 _NULLS_CHOSEN = frozenset(
-    "first first_value last last_value any_value collect_list collect_set array_agg".split()
+    ["first", "first_value", "last", "last_value", "any_value", "collect_list", "collect_set", "array_agg"]
 )
 #: With three arguments the first is a unit of time, as in `dateadd(DAY, 1, t)`.
 _WITH_UNIT = {
@@ -25,7 +25,21 @@ _WITH_UNIT = {
     "date_diff": "timestampdiff",
     "timestampdiff": "timestampdiff",
 }
-_UNITS = frozenset("year quarter month week day dayofyear hour minute second millisecond microsecond".split())
+_UNITS = frozenset(
+    [
+        "year",
+        "quarter",
+        "month",
+        "week",
+        "day",
+        "dayofyear",
+        "hour",
+        "minute",
+        "second",
+        "millisecond",
+        "microsecond",
+    ]
+)
 
 
 def typed_call(node: exp.Anonymous, place: Place, order: Sequence[exp.Expr] = ()) -> Typed:
@@ -212,7 +226,7 @@ def _unifying_raises(function: Function, types: Sequence[Type], trees: Sequence[
 
 def is_constant(tree: exp.Expr) -> bool:
     """Whether an expression is the same for all rows: it reads no column and no lambda parameter."""
-    if any(True for _ in tree.find_all(exp.Column, exp.Star)):
+    if isinstance(tree, exp.Identifier) or tree.find(exp.Column, exp.Star) is not None:
         return False
     return not any(_is_aggregate_call(call) for call in tree.find_all(exp.Anonymous))
 

@@ -19,6 +19,7 @@ from penstock.sql.types import (
     INT,
     STRING,
     VOID,
+    Struct,
     Type,
     common,
     common_of,
@@ -139,8 +140,6 @@ def _in(node: exp.Expr, place: Place) -> Typed:
 
 def _unnamed(type_: Type, like: Type) -> Type:
     """A tuple with the field names of another: IN does not ask for them."""
-    from penstock.sql.types import Struct
-
     if isinstance(type_, Struct) and isinstance(like, Struct) and len(type_.fields) == len(like.fields):
         named = zip(like.fields, type_.fields, strict=True)
         return Struct(tuple((name, inner) for (name, _), (_, inner) in named))
@@ -148,7 +147,7 @@ def _unnamed(type_: Type, like: Type) -> Type:
 
 
 def _logical(node: exp.Expr, place: Place) -> Typed:
-    word = {exp.And: "AND", exp.Or: "OR", exp.Not: "NOT"}[type(node)]
+    word = type(node).__name__.upper()
     raises = False
     for tree in (node.this, node.args.get("expression")):
         if tree is None:

@@ -251,9 +251,7 @@ def _units(type_: Atomic) -> tuple[str, ...]:
 
 def is_atomic(type_: Type) -> bool:
     """Not nested, not NULL, and not the calendar's interval: what a string can become."""
-    return isinstance(type_, Decimal) or (
-        isinstance(type_, Atomic) and type_ not in (VOID, VARIANT, CALENDAR)
-    )
+    return isinstance(type_, Decimal) or (isinstance(type_, Atomic) and type_ not in (VOID, CALENDAR))
 
 
 def orderable(type_: Type) -> bool:
@@ -336,6 +334,23 @@ def _tightest(left: Type, right: Type) -> Type | None:
     if (is_day_time(left) and is_day_time(right)) or (is_year_month(left) and is_year_month(right)):
         return _merged_interval(left, right)
     return None
+
+
+def tightest(left: Type, right: Type) -> Type | None:
+    """What the functions of arrays and maps bring elements and keys to: nothing may be lost on the way."""
+    numbers = INTEGRALS + FRACTIONS
+    if left in numbers and right in numbers:
+        return numbers[max(numbers.index(left), numbers.index(right))]
+    for decimal, other in ((left, right), (right, left)):
+        if isinstance(decimal, Decimal) and other in INTEGRALS:
+            fits = decimal.precision - decimal.scale >= as_decimal(other).precision
+            return decimal if fits else None
+    match left, right:
+        case Array(one), Array(two):
+            element = tightest(one, two)
+            return Array(element) if element else None
+        case _:
+            return _tightest(left, right)
 
 
 def _merged_interval(left: Type, right: Type) -> Type:

@@ -1,7 +1,7 @@
-"""Alternate plans: all that rules make of a plan, within bounds, the one to run first.
+"""Alternate plans: what rules make of a plan, within bounds, the one to run first.
 
-Filters are first brought down and put in order, step by step. From all plans on that way others are made,
-always from the cheapest that has not been looked at, until nothing is new or enough have been seen.
+Filters are first brought down, then put in order, then merged again. From these plans others are made, always
+from the cheapest that has not been looked at, until nothing is new or there are enough.
 """
 
 from __future__ import annotations
@@ -25,11 +25,9 @@ from penstock.plan.alternates.space import Rule, Space
 from penstock.plan.costing import PlanCost
 
 #: Plans made for one query, at most: the time that planning takes is in proportion to it.
-MOST_PLANS = 48
+MOST_PLANS = 32
 #: And of those so many also without the columns that nobody reads.
 MOST_PRUNED = 6
-#: Rewrites in a row while filters are brought down; a plan has fewer filters than that.
-MOST_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +93,12 @@ class _Search:
         plan = self._add(self._space.adopt(root), ())
         if not can_be_read(root):
             return
+        any_order, self._space.any_order = self._space.any_order, False
         for rules in (DOWNWARD, IN_PLACE, ON_THE_WAY_BACK):
             plan = self._to_the_end(plan, rules)
+        self._space.any_order = any_order
         # Filters stand where they cost least; elsewhere they help only a query that shares them.
-        rules = (*DOWNWARD, *IN_PLACE, *SHAPES) if self._space.any_order else (*DOWNWARD, *SHAPES)
+        rules = (*DOWNWARD, *SHAPES, *IN_PLACE) if any_order else (*DOWNWARD, *SHAPES)
         while self._waiting and len(self.made) < self._most:
             best = heapq.heappop(self._waiting)[2]
             for rule, node, new in self._rewrites(best.root, rules):
@@ -108,17 +108,16 @@ class _Search:
         self._prune()
 
     def _to_the_end(self, plan: Alternate, rules: Sequence[Rule]) -> Alternate:
-        """The plan once none of the rules applies any more; those on the way are kept too."""
-        for _ in range(MOST_STEPS):
-            step = next(self._rewrites(plan.root, rules), None)
-            if step is None:
-                break
+        """The plan once none of the rules applies any more."""
+        root, used, seen = plan.root, plan.rules, {id(plan.root)}
+        while (step := next(self._rewrites(root, rules), None)) is not None:
             rule, node, new = step
-            root = self._space.replaced(plan.root, node, new)
-            if id(root) in self.made:
+            root = self._space.replaced(root, node, new)
+            if id(root) in seen:
                 break
-            plan = self._add(root, (*plan.rules, name_of(rule)))
-        return plan
+            seen.add(id(root))
+            used = (*used, name_of(rule))
+        return self._add(root, used)
 
     def _prune(self) -> None:
         """Columns go last, from the cheapest plans only: to look at a whole plan takes long."""

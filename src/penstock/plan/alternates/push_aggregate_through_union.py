@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sqlglot import exp
 
@@ -124,6 +125,7 @@ def _can_be_given(aggregate: Aggregate) -> bool:
             return False
 
 
+@lru_cache(maxsize=20_000)
 def _parts(column: Column, field: Field, name: str) -> _Parts | None:
     """How to compute one aggregate from parts; None if it cannot be done exactly."""
     tree = parse_expression(column.expression)

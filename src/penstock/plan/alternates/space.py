@@ -37,7 +37,7 @@ class Space:
         self.costing = Costing(rates)
         self._nodes: dict[object, PlanNode] = {}
         self._schemas: dict[int, Schema] = {}
-        self._rewrites: dict[tuple[int, int], tuple[PlanNode, ...]] = {}
+        self._rewrites: dict[tuple[int, int, bool], tuple[PlanNode, ...]] = {}
         self._nodes_of: dict[int, tuple[PlanNode, ...]] = {}
 
     def over(
@@ -124,7 +124,7 @@ class Space:
 
     def rewrites(self, rule: Rule, node: PlanNode) -> tuple[PlanNode, ...]:
         """What a rule makes of a node, found once."""
-        key = id(rule), id(node)
+        key = id(rule), id(node), self.any_order
         if key not in self._rewrites:
             self._rewrites[key] = tuple(new for new in rule(node, self) if new is not node)
         return self._rewrites[key]

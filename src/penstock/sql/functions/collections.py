@@ -8,20 +8,21 @@ from penstock.sql.functions.function import Call, Refusal, scalar
 from penstock.sql.functions.rules import common_type, element, entries, literal_text, same
 from penstock.sql.types import (
     BIGINT,
-    BINARY,
     BOOLEAN,
     INT,
     SMALLINT,
     STRING,
     TINYINT,
+    VARIANT,
     VOID,
     Array,
     Map,
     Struct,
     Type,
-    common,
     common_of,
     orderable,
+    tightest,
+    without_strings,
 )
 
 
@@ -31,7 +32,7 @@ def _element(type_: Type) -> Type:
 
 def _widened(call: Call, value: int) -> Array:
     array = call.types[0]
-    wide = common(_element(array), call.types[value])
+    wide = tightest(_element(array), call.types[value])
     if wide is None or not isinstance(array, Array):
         raise Refusal(
             f"{call.name} cannot put {call.types[value]} with the elements of {array}: cast one of them."
@@ -48,7 +49,9 @@ def _inserted(call: Call) -> Type:
 
 
 def _contains(call: Call) -> Type:
-    _sought(call)
+    wide = without_strings(_element(call.types[0]), call.types[1])
+    if wide is None or not orderable(wide) or VOID in (call.types[1], _element(call.types[0])):
+        raise Refusal(f"{call.name} cannot compare {call.types[1]} with the elements of {call.types[0]}.")
     return BOOLEAN
 
 
@@ -59,7 +62,7 @@ def _position(call: Call) -> Type:
 
 def _removed(call: Call) -> Type:
     _sought(call)
-    return call.types[0]
+    return _widened(call, 1)
 
 
 def _sought(call: Call) -> None:
@@ -69,9 +72,10 @@ def _sought(call: Call) -> None:
 
 
 def _same_arrays(call: Call) -> Type:
-    found = common_type(call)
+    found = tightest(*call.types)
     if not isinstance(found, Array) or not orderable(found.element):
-        raise Refusal(f"{call.name} takes arrays of values that can be compared, not {found}.")
+        listed = " and ".join(str(type_) for type_ in call.types)
+        raise Refusal(f"{call.name} cannot compare the elements of {listed}: cast them to one type.")
     return found
 
 
@@ -107,11 +111,11 @@ def _element_at(call: Call) -> Type:
     container, key = call.types
     match container:
         case Map(wanted, value):
-            if common(wanted, key) is None:
+            if tightest(wanted, key) is None:
                 raise Refusal(f"The keys of {container} are not {key}: cast the key to {wanted}.")
             return value
         case Array(inner):
-            if key not in (TINYINT, SMALLINT, INT, VOID):
+            if key not in (TINYINT, SMALLINT, INT):
                 raise Refusal(f"An element is picked by an int, not by {key}: cast the index to int.")
             return inner
         case _:
@@ -166,8 +170,8 @@ def _map(call: Call) -> Type:
 
 
 def _checked_key(call: Call, key: Type, value: Type) -> Map:
-    if _holds_map(key):
-        raise Refusal(f"A key of {call.name} cannot be a map: take a string or a number.")
+    if _holds_map(key) or key == VARIANT:
+        raise Refusal(f"A key of {call.name} cannot be a map or a variant: take a string or a number.")
     return Map(key, value)
 
 
@@ -195,17 +199,19 @@ def _map_from_entries(call: Call) -> Type:
 
 
 def _maps(call: Call) -> Type:
-    found = common_type(call)
-    if not isinstance(found, Map) and call.types:
-        raise Refusal(f"{call.name} takes maps, not {found}.")
-    return found if call.types else Map(STRING, STRING)
+    if not call.types:
+        return Map(STRING, STRING)
+    if not isinstance(call.types[0], Map) or any(type_ != call.types[0] for type_ in call.types):
+        listed = ", ".join(str(type_) for type_ in call.types)
+        raise Refusal(f"{call.name} takes maps of one type, not {listed}: cast them to one type.")
+    return call.types[0]
 
 
 def _contains_key(call: Call) -> Type:
     container = call.types[0]
     if (
         not isinstance(container, Map)
-        or common(container.key, call.types[1]) is None
+        or tightest(container.key, call.types[1]) is None
         or call.types[1] == VOID
     ):
         raise Refusal(f"The keys of {container} are not {call.types[1]}: cast the key.")
@@ -244,7 +250,7 @@ def _two_entries(given: tuple[Type, ...]) -> tuple[Type, ...]:
     left, right = given[:2]
     if not isinstance(left, Map) or not isinstance(right, Map):
         return (VOID, VOID, VOID)
-    return (common(left.key, right.key) or VOID, left.value, right.value)
+    return (tightest(left.key, right.key) or VOID, left.value, right.value)
 
 
 def _fold(given: tuple[Type, ...]) -> tuple[Type, ...]:
@@ -258,9 +264,7 @@ def _folded_so_far(given: tuple[Type, ...]) -> tuple[Type, ...]:
 def _folded(call: Call) -> Type:
     start, merged = call.types[1:3]
     if start != merged:
-        raise Refusal(
-            f"{call.name} starts with {start} but its lambda makes {merged} of it: cast the start to {merged}."
-        )
+        raise Refusal(f"{call.name} starts with {start} but its lambda makes {merged} of it: cast the start.")
     return call.types[3] if len(call.types) > 3 else start
 
 
@@ -278,14 +282,10 @@ def _zipped_maps(call: Call) -> Type:
     if (
         not isinstance(left, Map)
         or not isinstance(right, Map)
-        or (key := common(left.key, right.key)) is None
+        or (key := tightest(left.key, right.key)) is None
     ):
         raise Refusal(f"The keys of {left} and {right} have no common type: cast them to one type.")
     return Map(key, call.types[2])
-
-
-def _reversed(call: Call) -> Type:
-    return STRING if call.types[0] == BINARY else call.types[0]
 
 
 COLLECTIONS = (
@@ -293,32 +293,32 @@ COLLECTIONS = (
     *scalar("struct", "any any*", _struct, raises=False),
     *scalar("named_struct", "any any any*", _named_struct, raises=False),
     *scalar("map", "any*", _map),
-    *scalar("array_append array_prepend", "array! any", _appended, raises=False, unifies=0),
-    *scalar("array_insert", "array! int any", _inserted),
+    *scalar("array_append array_prepend", "array!! any", _appended, raises=False, unifies=0),
+    *scalar("array_insert", "array!! int|smallint|tinyint! any", _inserted),
     *scalar("array_compact array_distinct", "array!", same(), raises=False),
     *scalar("array_contains", "array! any", _contains, raises=False, unifies=0),
     *scalar("array_position", "array! any", _position, raises=False, unifies=0),
     *scalar("array_remove", "array! any", _removed, raises=False, unifies=0),
     *scalar(
-        "array_except array_intersect array_union", "array! array!", _same_arrays, raises=False, unifies=0
+        "array_except array_intersect array_union", "array!! array!!", _same_arrays, raises=False, unifies=0
     ),
-    *scalar("arrays_overlap", "array! array!", _overlap, raises=False, unifies=0),
-    *scalar("array_join", "array<string> string string?", "string", raises=False),
+    *scalar("arrays_overlap", "array!! array!!", _overlap, raises=False, unifies=0),
+    *scalar("array_join", "array<string> string! string!?", "string", raises=False),
     *scalar("array_max array_min", "array!", _extreme, raises=False),
-    *scalar("array_repeat", "any int", lambda call: Array(call.types[0])),
+    *scalar("array_repeat", "any int!", lambda call: Array(call.types[0])),
     *scalar("array_size", "array!", "int", raises=False),
     *scalar("size cardinality", "array|map!", "int", raises=False),
-    *scalar("sort_array", "array! boolean!?", _sorted, raises=False),
-    *scalar("array_sort", "array! int!?", _sorted, lambdas=((1, _two_elements),)),
+    *scalar("sort_array", "array! boolean!?", _sorted, raises=False, constants=(1,)),
+    *scalar("array_sort", "array!! int!?", _sorted, lambdas=((1, _two_elements),)),
     *scalar("arrays_zip", "array!*", _zipped, raises=False),
     *scalar("flatten", "array!", _flattened, raises=False),
     *scalar("slice", "array! int int", same()),
-    *scalar("get", "array! int", element(), raises=False),
+    *scalar("get", "array!! int", element(), raises=False),
     *scalar("element_at", "any any", _element_at),
     *scalar("try_element_at", "any any", _element_at),
-    *scalar("reverse", "string|array", _reversed, raises=False),
+    *scalar("reverse", "string|array|binary", same(), raises=False),
     *scalar("map_concat", "any*", _maps),
-    *scalar("map_contains_key", "map! any", _contains_key, raises=False),
+    *scalar("map_contains_key", "map!! any", _contains_key, raises=False),
     *scalar("map_entries", "map!", entries, raises=False),
     *scalar("map_keys", "map!", _keys, raises=False),
     *scalar("map_values", "map!", _values, raises=False),
@@ -326,29 +326,29 @@ COLLECTIONS = (
     *scalar("map_from_entries", "array!", _map_from_entries),
     *scalar(
         "transform",
-        "array! any",
+        "array!! any",
         lambda call: Array(call.types[1]),
         lambdas=((1, _elements_and_index),),
         raises=False,
     ),
-    *scalar("filter", "array! boolean!", same(), lambdas=((1, _elements_and_index),), raises=False),
-    *scalar("exists forall", "array! boolean!", "boolean", lambdas=((1, _one_element),), raises=False),
+    *scalar("filter", "array!! boolean!", same(), lambdas=((1, _elements_and_index),), raises=False),
+    *scalar("exists forall", "array!! boolean!", "boolean", lambdas=((1, _one_element),), raises=False),
     *scalar(
         "zip_with",
-        "array! array! any",
+        "array!! array!! any",
         lambda call: Array(call.types[2]),
         lambdas=((2, _pair),),
         raises=False,
     ),
     *scalar(
         "aggregate reduce",
-        "array! any any any?",
+        "array!! any any any?",
         _folded,
         lambdas=((2, _fold), (3, _folded_so_far)),
         raises=False,
     ),
-    *scalar("map_filter", "map! boolean!", same(), lambdas=((1, _entry),), raises=False),
-    *scalar("transform_keys", "map! any", _mapped_keys, lambdas=((1, _entry),)),
-    *scalar("transform_values", "map! any", _mapped_values, lambdas=((1, _entry),), raises=False),
-    *scalar("map_zip_with", "map! map! any", _zipped_maps, lambdas=((2, _two_entries),), raises=False),
+    *scalar("map_filter", "map!! boolean!", same(), lambdas=((1, _entry),), raises=False),
+    *scalar("transform_keys", "map!! any", _mapped_keys, lambdas=((1, _entry),)),
+    *scalar("transform_values", "map!! any", _mapped_values, lambdas=((1, _entry),), raises=False),
+    *scalar("map_zip_with", "map!! map!! any", _zipped_maps, lambdas=((2, _two_entries),), raises=False),
 )

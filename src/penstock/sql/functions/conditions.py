@@ -56,7 +56,7 @@ CONDITIONS = (
     *scalar("equal_null", "any any", _comparison, raises=False, unifies=0),
     *scalar("isnull isnotnull", "any", "boolean", raises=False),
     *scalar("and or", "boolean boolean", "boolean", raises=False),
-    *scalar("assert_true", "boolean string?", "void"),
+    *scalar("assert_true", "boolean! string?", "void"),
     *scalar("raise_error", "string any?", "void"),
     *_conversions(),
 )

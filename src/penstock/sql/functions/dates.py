@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.sql.casts import implicit
 from penstock.sql.functions.function import Call, Function, Refusal, functions, scalar
 from penstock.sql.functions.rules import literal_text, same, whole_number
 from penstock.sql.types import (
@@ -10,6 +11,7 @@ from penstock.sql.types import (
     INT,
     STRING,
     TIMESTAMP,
+    TIMESTAMP_NTZ,
     TIMESTAMPS,
     TINYINT,
     VOID,
@@ -30,8 +32,8 @@ _DAYS = "day d days"
 _HOURS = "hour h hours hr hrs"
 _MINUTES = "minute m min mins minutes"
 _SECOND = "second s sec seconds secs"
-_OF_DATES = f"""{_YEARS} {_MONTHS} {_DAYS} {_HOURS} {_MINUTES} yearofweek quarter qtr week w weeks dayofweek dow
-    dayofweek_iso dow_iso doy"""
+_OF_DATES = f"""{_YEARS} {_MONTHS} {_DAYS} {_HOURS} {_MINUTES} yearofweek quarter qtr week w weeks
+    dayofweek dow dayofweek_iso dow_iso doy"""
 
 
 def part_type(field: str, source: Type) -> Type:
@@ -75,13 +77,20 @@ def _sequence(call: Call) -> Type:
         if wide is not None and is_integral(wide):
             return Array(wide)
     elif found in (DATE, *TIMESTAMPS) and (
-        step is None or step in (CALENDAR, VOID) or is_day_time(step) or is_year_month(step)
+        step is None or step == CALENDAR or is_day_time(step) or is_year_month(step)
     ):
-        return Array(found)  # type: ignore[arg-type]
+        return Array(found)
     raise Refusal(
-        f"{call.name} goes from {start} to {stop}, which it cannot: take whole numbers, or dates or timestamps "
-        "with an interval as step."
+        f"{call.name} goes from {start} to {stop}, which it cannot: take whole numbers, or dates or "
+        "timestamps with an interval as step."
     )
+
+
+def _in_other_zone(call: Call) -> Type:
+    wanted = STRING if len(call.types) > 2 else TIMESTAMP_NTZ
+    if not implicit(call.types[1], wanted):
+        raise Refusal(f"Argument 2 of {call.name} must be a {wanted}, not {call.types[1]}: cast it.")
+    return TIMESTAMP_NTZ
 
 
 def _clock_time(call: Call) -> Type:
@@ -110,10 +119,10 @@ DATES = (
     ),
     *scalar("dayname monthname", "date", "string", raises=False),
     *scalar("last_day", "date", "date", raises=False),
-    *scalar("unix_date", "date", "int", raises=False),
+    *scalar("unix_date", "date!", "int", raises=False),
     *scalar("hour minute second", "timestamp", "int", raises=False),
     *scalar("add_months", "date int", "date"),
-    *scalar("date_add date_sub dateadd", "date int|smallint|tinyint", "date"),
+    *scalar("date_add date_sub dateadd", "date days", "date"),
     *scalar("date_diff datediff", "date date", "int", raises=False),
     *scalar("timestampadd", "any bigint timestamps", same(2)),
     *scalar("timestampdiff", "any timestamp timestamp", "bigint"),
@@ -126,7 +135,7 @@ DATES = (
     *scalar("months_between", "timestamp timestamp boolean?", "double", raises=False),
     *scalar("from_unixtime", "bigint string?", "string"),
     *scalar("from_utc_timestamp to_utc_timestamp", "timestamp string", "timestamp"),
-    *scalar("convert_timezone", "string string|timestamp_ntz timestamp_ntz?", "timestamp_ntz"),
+    *scalar("convert_timezone", "string any timestamp_ntz?", _in_other_zone),
     *scalar("make_date", "int int int", "date"),
     *scalar("make_dt_interval", "int? int? int? decimal(18,6)?", "interval day to second"),
     *scalar("make_ym_interval", "int? int?", "interval year to month"),
@@ -134,15 +143,15 @@ DATES = (
     *scalar("make_timestamp make_timestamp_ltz", f"{_CLOCKED} string?", "timestamp"),
     *scalar("try_make_timestamp try_make_timestamp_ltz", f"{_CLOCKED} string?", "timestamp"),
     *scalar("make_timestamp_ntz try_make_timestamp_ntz", _CLOCKED, "timestamp_ntz"),
-    *scalar("timestamp_seconds", "numeric", "timestamp"),
+    *scalar("timestamp_seconds", "numeric!", "timestamp"),
     *scalar("timestamp_millis timestamp_micros", "integral", "timestamp"),
-    *scalar("unix_seconds unix_millis unix_micros", "timestamp", "bigint", raises=False),
-    *scalar("unix_timestamp", "string|date|timestamps string?", "bigint"),
-    *scalar("to_unix_timestamp", "string|date|timestamps string?", "bigint"),
+    *scalar("unix_seconds unix_millis unix_micros", "timestamps!", "bigint", raises=False),
+    *scalar("unix_timestamp", "string|date|timestamps! string!?", "bigint"),
+    *scalar("to_unix_timestamp", "string|date|timestamps! string!?", "bigint"),
     *scalar("to_date try_to_date", "string|date|timestamps string?", "date"),
     *scalar("to_timestamp to_timestamp_ltz try_to_timestamp", "string|date|timestamps string?", "timestamp"),
     *scalar("to_timestamp_ntz", "string|date|timestamps string?", "timestamp_ntz"),
-    *scalar("time_bucket", "intervals timestamps timestamps?", same(1), constants=(0, 2)),
+    *scalar("time_bucket", "intervals timestamps! timestamps!?", same(1), constants=(0, 2)),
     *scalar("sequence", "any any any?", _sequence),
     *scalar("window_time", "struct<start:timestamp,end:timestamp>!", lambda _: TIMESTAMP, raises=False),
 )

@@ -12,7 +12,7 @@ from penstock.sql.functions.wanted import Wanted, wanted
 from penstock.sql.types import Type, parse
 
 
-class Refusal(Exception):
+class Refusal(Exception):  # noqa: N818 (it says no, nothing is broken)
     """Arguments a function cannot take: the sentence that says so."""
 
 

@@ -14,7 +14,6 @@ from penstock.sql.functions.rules import (
 from penstock.sql.types import BIGINT, Type, common_of
 
 
-
 def _bucket(call: Call) -> Type:
     if common_of(call.types[:3]) is None:
         listed = ", ".join(str(type_) for type_ in call.types[:3])
@@ -24,8 +23,8 @@ def _bucket(call: Call) -> Type:
 
 NUMBERS = (
     *scalar(
-        """acos acosh asin asinh atan atanh cbrt cos cosh cot csc degrees exp expm1 ln log10 log1p log2 radians
-        rint sec sin sinh sqrt tan tanh""",
+        """acos acosh asin asinh atan atanh cbrt cos cosh cot csc degrees exp expm1 ln log10 log1p log2
+        radians rint sec sin sinh sqrt tan tanh""",
         "double",
         "double",
         raises=False,
@@ -39,13 +38,13 @@ NUMBERS = (
     *scalar("round bround", "numeric int?", rounded, constants=(1,)),
     *scalar("ceil ceiling floor", "any int?", rounded_whole, constants=(1,)),
     *scalar("mod", "any any", computed("%")),
-    *scalar("try_mod", "any any", computed("%")),
+    *scalar("try_mod", "any any", computed("%"), raises=False, unifies=0),
     *scalar("pmod", "any any", computed("%")),
     *scalar("div", "any any", computed("div")),
-    *scalar("try_add", "any any", computed("+")),
-    *scalar("try_subtract", "any any", computed("-")),
-    *scalar("try_multiply", "any any", computed("*")),
-    *scalar("try_divide", "any any", computed("/")),
+    *scalar("try_add", "any any", computed("+"), raises=False, unifies=0),
+    *scalar("try_subtract", "any any", computed("-"), raises=False, unifies=0),
+    *scalar("try_multiply", "any any", computed("*"), raises=False, unifies=0),
+    *scalar("try_divide", "any any", computed("/"), raises=False, unifies=0),
     *scalar("greatest least", "any any any*", ordered_common, raises=False, unifies=0),
     *scalar("factorial", "int", "bigint", raises=False),
     *scalar("isnan", "double|float", "boolean", raises=False),
@@ -55,9 +54,9 @@ NUMBERS = (
     *scalar("conv", "string int int", "string"),
     *scalar("hex", "bigint|binary|string", "string", raises=False),
     *scalar("unhex", "string", "binary"),
-    *scalar("bit_count", "integral|boolean", "int", raises=False),
+    *scalar("bit_count", "integral|boolean!", "int", raises=False),
     *scalar("bit_get getbit", "integral int", "tinyint"),
     *scalar("shiftleft shiftright shiftrightunsigned", "int|bigint int", same(), raises=False),
     *scalar("bitmap_bit_position bitmap_bucket_number", "bigint", "bigint"),
-    *scalar("bitmap_count", "binary", "bigint", raises=False),
+    *scalar("bitmap_count", "binary!!", "bigint", raises=False),
 )

@@ -163,8 +163,10 @@ def rounded_whole(call: Call) -> Type:
         raise Refusal(f"Argument 1 of {call.name} must be a number, not {type_}: cast it or take another.")
     if len(call.types) == 2:
         return _scaled_decimal(as_decimal(type_), _scale(call))
-    return _scaled_decimal(type_, 0) if isinstance(type_, Decimal) and type_.scale else (
-        type_ if isinstance(type_, Decimal) else BIGINT
+    return (
+        _scaled_decimal(type_, 0)
+        if isinstance(type_, Decimal) and type_.scale
+        else (type_ if isinstance(type_, Decimal) else BIGINT)
     )
 
 
@@ -188,6 +190,8 @@ def _scaled_decimal(type_: Decimal, scale: int) -> Decimal:
 def concatenated(call: Call) -> Type:
     """Arrays become one array, binaries one binary, all else one string."""
     if any(isinstance(type_, Array) for type_ in call.types):
+        if VOID in call.types:
+            raise Refusal(f"{call.name} cannot put NULL behind an array: cast it to {common_of(call.types)}.")
         return common_type(call)
     if any(isinstance(type_, Map | Struct) for type_ in call.types):
         raise Refusal(
@@ -207,13 +211,20 @@ def summed(call: Call) -> Type:
             return type_ if is_interval(type_) else DOUBLE
 
 
-def averaged(call: Call) -> Type:
-    """`avg`: four more digits behind the point of a decimal."""
-    match call.types[0]:
-        case Decimal(precision, scale):
-            return Decimal(min(precision + 4, MAX_PRECISION), min(scale + 4, MAX_PRECISION))
-        case type_:
-            return _whole_interval(type_) if is_interval(type_) else DOUBLE
+def averaged_at(position: int) -> Rule:
+    """The mean of that argument: four more digits behind the point of a decimal."""
+
+    def rule(call: Call) -> Type:
+        match call.types[position]:
+            case Decimal(precision, scale):
+                return Decimal(min(precision + 4, MAX_PRECISION), min(scale + 4, MAX_PRECISION))
+            case type_:
+                return _whole_interval(type_) if is_interval(type_) else DOUBLE
+
+    return rule
+
+
+averaged = averaged_at(0)
 
 
 def interpolated(position: int = 0) -> Rule:

@@ -1,7 +1,7 @@
 """What a function wants of an argument, and what Spark turns the argument into to please it.
 
 Written as one word: a type (`string`, `array<int>`), a family of types (`numeric`, `array`), several with a
-bar between (`string|binary`), with `!` behind if nothing but NULL is cast.
+bar between (`string|binary`), with `!` behind if nothing but NULL is cast, `!!` if not even that.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from penstock.sql.casts import implicit
+from penstock.sql.casts import castable, implicit
 from penstock.sql.types import (
     DATE,
     DAY_TIME,
     DOUBLE,
     INT,
+    INTEGRALS,
     STRING,
     SYSTEM_DECIMAL,
     TIMESTAMP,
     TIMESTAMPS,
+    VARIANT,
     VOID,
     YEAR_MONTH,
     Array,
@@ -49,6 +51,16 @@ class _Family:
     of_string: Type | None = None
 
 
+def _hashable(type_: Type) -> bool:
+    match type_:
+        case Array(element):
+            return _hashable(element)
+        case Struct(fields):
+            return all(_hashable(inner) for _, inner in fields)
+        case _:
+            return type_ != VARIANT and not isinstance(type_, Map)
+
+
 _FAMILIES = {
     "any": _Family("any value", lambda _: True, VOID),
     "numeric": _Family("a number", is_numeric, DOUBLE, DOUBLE),
@@ -63,6 +75,10 @@ _FAMILIES = {
     "yearmonth": _Family("an interval of years and months", is_year_month, YEAR_MONTH),
     "orderable": _Family("a value that can be ordered", orderable, VOID),
     "comparable": _Family("a value that can be compared", comparable, VOID),
+    "hashable": _Family("a value without maps and variants", _hashable, VOID),
+    "without_map": _Family("a value without maps", lambda type_: not isinstance(type_, Map), VOID),
+    "days": _Family("a number of days", lambda type_: type_ in INTEGRALS[:3], INT, INT),
+    "variable": _Family("a value a variant can hold", lambda type_: castable(type_, VARIANT), VOID),
     "geo": _Family("a geometry", lambda type_: str(type_).startswith("geo"), VOID),
 }
 
@@ -75,10 +91,10 @@ class Wanted:
 
     def accepted(self, given: Type) -> Type | None:
         """The type the argument is cast to, which may be its own; None: it is refused."""
-        strict, words = self.word.endswith("!"), self.word.rstrip("!").split("|")
+        words, strict = self.word.rstrip("!").split("|"), self.word.endswith("!")
         if any(_takes(word, given) for word in words):
             return given
-        if given == VOID:
+        if given == VOID and not self.word.endswith("!!"):
             return _of_null(words[0])
         if strict:
             return None

@@ -1,0 +1,305 @@
+"""All there is to say about the queries of a SQL text before they run.
+
+The statements are applied one after the other, as a server would. Each created query is planned and merged
+into the graph of those before it; EXPLAIN plans one against the graph as it is then and leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from penstock.errors import PenstockError, SqlError
+from penstock.explain.names import own_names, shown_operator, shown_schema
+from penstock.model.estimates import Estimates
+from penstock.model.graph import Graph
+from penstock.model.operators import Sink, Source
+from penstock.model.query import PlanNode, Query
+from penstock.model.schema import Schema
+from penstock.plan.admission import Admission, admit
+from penstock.plan.alternates.generator import Alternate
+from penstock.plan.costing import Costed, Costing
+from penstock.plan.schemas import derived_schemas
+from penstock.plan.sharing import remove
+from penstock.policies.costs import input_rates, port_rate, unit_cost
+from penstock.policies.layout import lay_out
+from penstock.policies.parsing import parse
+from penstock.sql.catalog import Catalog
+from penstock.sql.reader import read
+from penstock.sql.session import Answer, apply
+from penstock.sql.statements import AlterQuery, CreateQuery, Drop, Explain, SetPolicy, Statement, StopQuery
+
+#: What queries are scheduled by where nothing else is said.
+POLICY = "fas-mcq"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorExplained:
+    """An operator of a query's plan as it runs in the graph.
+
+    `text` and `schema` have the query's own names. `shared_with` are the queries that ran it before this one
+    came; without any it is new. `port` is read of each of `inputs`.
+    """
+
+    name: str
+    text: str
+    schema: Schema
+    costed: Costed
+    inputs: tuple[str, ...]
+    ports: tuple[int, ...]
+    shared_with: tuple[str, ...]
+    is_work: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PlanConsidered:
+    """One of the plans a query could run by: its cost, and what of it others run already.
+
+    `operators` and `shared` count what is scheduled, so neither streams nor the sink. `rules` made it from
+    the plan as written, in this order.
+    """
+
+    cpu_s_per_s: float
+    new_cpu_s_per_s: float
+    memory_bytes: float
+    operators: int
+    shared: int
+    rules: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryExplained:
+    """A query: as it was written, as it was chosen to run, and what it costs alone and beside the others.
+
+    `operators` come inputs first, the sink last; of the plans `considered` the chosen one comes first.
+    `registered` unless it was only to be explained.
+    """
+
+    written: Query
+    chosen: Query
+    schema: Schema
+    operators: tuple[OperatorExplained, ...]
+    considered: tuple[PlanConsidered, ...]
+    registered: bool
+    cpu_s_per_s: float
+    memory_bytes: float
+
+    @property
+    def work(self) -> tuple[OperatorExplained, ...]:
+        """The operators that are scheduled: all but streams and the sink."""
+        return tuple(one for one in self.operators if one.is_work)
+
+    @property
+    def added(self) -> tuple[OperatorExplained, ...]:
+        """The operators that no query ran before."""
+        return tuple(one for one in self.work if not one.shared_with)
+
+    @property
+    def new_cpu_s_per_s(self) -> float:
+        """What this query adds to what runs, in processor seconds per second."""
+        return sum(one.costed.cpu_s_per_s for one in self.added)
+
+
+@dataclass(frozen=True, slots=True)
+class UnitExplained:
+    """A unit of the cut: its operators, rows that enter per second, and what they cost and yield."""
+
+    operators: tuple[str, ...]
+    rate_in: float
+    row_s: float
+    selectivity: float
+
+    @property
+    def cpu_s_per_s(self) -> float:
+        """Processor seconds it takes per second."""
+        return self.rate_in * self.row_s
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What the statements said, in their order, and the graph they leave behind with its cut.
+
+    `texts` has each operator of the graph as the first query that brought it would write it. `separate` is
+    how many operators the queries would have if nothing were shared.
+    """
+
+    said: tuple[Answer | QueryExplained, ...]
+    graph: Graph
+    texts: Mapping[str, str]
+    costs: Mapping[str, Costed]
+    policy: str
+    units: tuple[UnitExplained, ...]
+    separate: int
+
+    @property
+    def queries(self) -> tuple[QueryExplained, ...]:
+        """Those that were explained, created or not."""
+        return tuple(one for one in self.said if isinstance(one, QueryExplained))
+
+    @property
+    def cpu_s_per_s(self) -> float:
+        """Processor seconds the whole graph takes per second."""
+        return sum(self.costs[name].cpu_s_per_s for name in self.graph.operators)
+
+    @property
+    def memory_bytes(self) -> float:
+        """What all windows hold."""
+        return sum(self.costs[name].memory_bytes for name in self.graph.operators)
+
+
+def explain(sql: str, policy: str | None = None, now_s: float = 0.0) -> Explanation:
+    """Applies a text's statements; `policy` goes before what the text sets.
+
+    Raises SqlError with the place, or another PenstockError that begins with the statement's line.
+    """
+    chosen = parse(policy) if policy is not None else None
+    telling = _Telling(now_s)
+    for statement in read(sql):
+        try:
+            telling.tell(statement, sql)
+        except SqlError:
+            raise
+        except PenstockError as error:
+            line = sql.count("\n", 0, statement.span.start) + 1
+            raise type(error)(f"line {line}: {error}") from None
+    chosen = chosen or parse(telling.catalog.policy or POLICY)
+    graph, rates = telling.graph, telling.catalog.rates()
+    costs = graph_costs(graph, rates)
+    estimates = Estimates({name: costs[name].estimate for name in graph.operators}, rates)
+    inflow = input_rates(graph, estimates)
+    units = []
+    for place in lay_out(graph, chosen.cut.cut(graph, estimates)).places if graph.operators else ():
+        ports = {edge.port for edge in place.entries}
+        cost = unit_cost(graph, estimates, inflow, place)
+        rate = sum(port_rate(graph, estimates, inflow, port) for port in ports)
+        units.append(UnitExplained(place.unit.operators, rate, cost.row_s, cost.selectivity))
+    scheduled = set(graph.operators)
+    separate = sum(name in scheduled for used in graph.members.values() for name in used)
+    said, texts = tuple(telling.said), MappingProxyType(telling.texts)
+    return Explanation(said, graph, texts, costs, chosen.text, tuple(units), separate)
+
+
+def graph_costs(graph: Graph, rates: Mapping[str, float]) -> Mapping[str, Costed]:
+    """Every node of the graph costed at its place, each once."""
+    costing = Costing(rates)
+    return {name: costing.of(node) for name, node in plan_nodes(graph, graph.nodes).items()}
+
+
+def plan_nodes(graph: Graph, names: Iterable[str]) -> Mapping[str, PlanNode]:
+    """These nodes of the graph, inputs first, as nodes of plans."""
+    made: dict[str, PlanNode] = {}
+    for name in names:
+        node = graph.nodes[name]
+        ports = tuple(port.output for port in node.inputs)
+        below = tuple(made[port.node] for port in node.inputs)
+        made[name] = PlanNode(node.operator, below, ports if any(ports) else (), name, node.estimate)
+    return made
+
+
+class _Telling:
+    """The catalog and the graph after each statement, and what has been said so far."""
+
+    def __init__(self, now_s: float) -> None:
+        self.catalog = Catalog()
+        self.graph = Graph()
+        self.said: list[Answer | QueryExplained] = []
+        self.texts: dict[str, str] = {}
+        self._now_s = now_s
+        self._plans: dict[str, QueryExplained] = {}
+
+    def tell(self, statement: Statement, sql: str) -> None:
+        """Applies one statement."""
+        before = self.catalog
+        self.catalog, answer = apply(self.catalog, statement, sql, self._now_s)
+        self.said.append(answer)
+        match statement:
+            case SetPolicy(policy=policy):
+                parse(policy)
+            case CreateQuery() if answer.query is not None:
+                self.said[-1] = self._register(answer.query)
+            case Explain() if answer.query is not None:
+                self.said[-1] = self._explained(answer.query)
+            case AlterQuery(name=name):
+                self._alter(_called(name, before))
+            case StopQuery(name=name) | Drop(kind="query", name=name):
+                self._remove(_called(name, before))
+
+    def _register(self, query: Query) -> QueryExplained:
+        admission = admit(self.graph, query, self.catalog.rates())
+        explained = self._describe(query, admission, registered=True)
+        for one in explained.operators:
+            self.texts.setdefault(one.name, one.text)
+        self.graph = admission.graph
+        self._plans[query.name] = explained
+        return explained
+
+    def _explained(self, query: Query) -> QueryExplained:
+        """A query that runs has its plan; another is planned as if it came now."""
+        known = self._plans.get(query.name)
+        if known is not None and query.name in self.graph.queries:
+            others = remove(self.graph, query.name)
+            operators = (replace(one, shared_with=others.users.get(one.name, ())) for one in known.operators)
+            return replace(known, written=query, operators=tuple(operators))
+        admission = admit(self.graph, query, self.catalog.rates())
+        return self._describe(query, admission, registered=False)
+
+    def _describe(self, query: Query, admission: Admission, registered: bool) -> QueryExplained:
+        members = admission.graph.members[query.name]
+        nodes = plan_nodes(admission.graph, members)
+        costing = Costing(self.catalog.rates())
+        names = own_names(admission.considered[0].root)
+        schemas = {id(node): schema for node, schema in derived_schemas(nodes[members[-1]])}
+        operators = []
+        for name, node in nodes.items():
+            shown = schemas[id(node)]
+            operators.append(
+                OperatorExplained(
+                    name=name,
+                    text=shown_operator(node.operator, names),
+                    schema=shown if isinstance(node.operator, Sink) else shown_schema(shown, names),
+                    costed=costing.of(node),
+                    inputs=tuple(child.name or "" for child in node.children),
+                    ports=tuple(node.port_of(slot) for slot in range(len(node.children))),
+                    shared_with=self.graph.users.get(name, ()),
+                    is_work=not isinstance(node.operator, Source | Sink),
+                )
+            )
+        return QueryExplained(
+            written=query,
+            chosen=admission.query,
+            schema=operators[-1].schema,
+            operators=tuple(operators),
+            considered=tuple(self._considered(one) for one in admission.considered),
+            registered=registered,
+            cpu_s_per_s=sum(one.costed.cpu_s_per_s for one in operators),
+            memory_bytes=sum(one.costed.memory_bytes for one in operators),
+        )
+
+    def _considered(self, one: Alternate) -> PlanConsidered:
+        streams = [node.operator for node in one.root.post_order() if isinstance(node.operator, Source)]
+        running = {self.graph.nodes[name].operator for name in self.graph.sources}
+        return PlanConsidered(
+            cpu_s_per_s=one.cost.cpu_s_per_s,
+            new_cpu_s_per_s=one.new_cost_s,
+            memory_bytes=one.cost.memory_bytes,
+            operators=len(one.cost.operators) - len(streams) - 1,
+            shared=one.shared - sum(stream in running for stream in streams),
+            rules=one.rules,
+        )
+
+    def _alter(self, name: str) -> None:
+        if name not in self.graph.queries:
+            return
+        changed = replace(self.graph.queries[name], qos=self.catalog.queries[name].qos)
+        queries = MappingProxyType({**self.graph.queries, name: changed})
+        self.graph = Graph(self.graph.nodes, queries, self.graph.members)
+
+    def _remove(self, name: str) -> None:
+        if name in self.graph.queries:
+            self.graph = remove(self.graph, name)
+
+
+def _called(name: str, catalog: Catalog) -> str:
+    """The query's name as it was created; upper and lower case are the same."""
+    return next((known for known in catalog.queries if known.lower() == name.lower()), name)

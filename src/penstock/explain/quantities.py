@@ -1,0 +1,43 @@
+"""Numbers for people, three digits of each: they are estimates."""
+
+from __future__ import annotations
+
+
+def rate_text(per_s: float) -> str:
+    """Rows per second: `12,500`, `3.2`."""
+    return _digits(per_s)
+
+
+def micros_text(seconds: float) -> str:
+    """Microseconds: `0.213`."""
+    return _digits(seconds * 1e6)
+
+
+def ratio_text(ratio: float) -> str:
+    """Rows out per row in: `33%`, `0.04%`; `×3.2` where more come out than go in."""
+    return f"×{_digits(ratio)}" if ratio > 1.0005 else f"{_digits(100 * ratio)}%"
+
+
+def cpu_text(cpu_s_per_s: float) -> str:
+    """Processor time per second, as a share of one processor: `0.12%`, `×2.5` where one is not enough."""
+    return ratio_text(cpu_s_per_s)
+
+
+def bytes_text(size: float) -> str:
+    """`64 B`, `1.2 kB`, `3.4 GB`."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{_digits(size)} {unit}"
+        size /= 1000
+    return f"{_digits(size)} TB"
+
+
+def _digits(value: float) -> str:
+    """Three digits that count, never an exponent."""
+    if value == 0:
+        return "0"
+    if value >= 99.5:
+        return f"{value:,.0f}"
+    if value < 0.001:
+        return "<0.001"
+    return f"{float(f'{value:.3g}'):.5f}".rstrip("0").rstrip(".")
