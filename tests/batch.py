@@ -28,8 +28,13 @@ def run(spark: SparkSession, root: PlanNode, tables: Tables, port: int = 0) -> C
     Doubles are rounded to nine significant digits, since their sums depend on grouping. Structs and arrays
     are tuples, times have a time zone. A time of `tables` without a zone is in UTC.
     """
+    return run_text(spark, batch_sql(root, port), root, tables)
+
+
+def run_text(spark: SparkSession, sql: str, root: PlanNode, tables: Tables) -> Counter[tuple[Any, ...]]:
+    """The rows of Spark SQL over the streams and relations of a plan."""
     with _settings(spark), _views(spark, root, tables):
-        table = spark.sql(batch_sql(root, port)).toArrow()
+        table = spark.sql(sql).toArrow()
     columns = [[_comparable(value) for value in column.to_pylist()] for column in table.columns]
     return Counter(zip(*columns, strict=True))
 

@@ -16,6 +16,7 @@ LAYERS = (
     "penstock.sql",
     "penstock.plan",
     "penstock.policies",
+    "penstock.explain",
     "penstock.control",
     "penstock.engines.sim",
     "penstock.adapt",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -45,7 +47,8 @@ def main() -> None:
     try:
         app()
     except PenstockError as error:
-        err.print(f"[bold red]error:[/] {error}", highlight=False, soft_wrap=True)
+        # What stands in brackets in the message is SQL, not markup.
+        err.print(f"[bold red]error:[/] {escape(str(error))}", highlight=False, soft_wrap=True)
         sys.exit(2)
     except KeyboardInterrupt:
         err.print("stopped")
@@ -211,6 +214,40 @@ def _cell(row: dict[str, Any], name: str) -> str:
     return f"{value:.4g}" + (f" ± {deviation:.2g}" if deviation else "")
 
 
+@app.command()
+def explain(
+    file: Annotated[str, typer.Argument(metavar="FILE.sql", help="Statements; `-` reads standard input.")],
+    policy: Annotated[
+        str | None, typer.Option(help="Cut the graph by this policy, whatever the file sets.")
+    ] = None,
+    as_json: Json = False,
+    png: Annotated[
+        Path | None, typer.Option("--png", metavar="FILE", help="Draw the graph of all queries.")
+    ] = None,
+    alternates: Annotated[int, typer.Option(min=1, help="Show so many plans of each query.")] = 5,
+) -> None:
+    """How the queries of a file would run: their plans and costs, what they share, and the units.
+
+    Nothing runs. EXPLAIN SELECT in the file shows a plan beside those of the queries that the file creates.
+    """
+    from penstock.explain.as_json import explanation_json
+    from penstock.explain.explanation import explain_file
+    from penstock.explain.text import WIDTH, explanation_text
+
+    explanation = explain_file(file, policy, now_s=time.time())
+    if png is not None:
+        from penstock.explain.drawing import draw
+
+        draw(explanation, png)
+    if as_json:
+        _print_json(explanation_json(explanation))
+        return
+    console = Console(width=max(out.width, WIDTH) if out.is_terminal else WIDTH)
+    console.print(explanation_text(explanation, alternates), soft_wrap=False)
+    if png is not None:
+        console.print(f"\npicture: {png}", highlight=False, markup=False)
+
+
 @bench.command()
 def decisions(
     as_json: Json = False,
@@ -235,6 +272,34 @@ def decisions(
         cost = [row["us_per_decision"] for row in rows if row["policy"] == name]
         table.add_row(name, *(f"{us:.1f}" for us in cost), f"{cost[-1] / cost[0]:.2f}×")
     out.print(table)
+
+
+@bench.command()
+def planning(
+    queries: Annotated[int, typer.Option(min=1, help="How many random queries that overlap.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Which random queries.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """What planning a query costs, and merging it into the graph of those that run already."""
+    from penstock.bench.planning import measure
+
+    with _progress("planning") as progress:
+        measured = measure(queries, seed, progress)
+    if as_json:
+        _print_json({"bench": "planning", **asdict(measured)})
+        return
+    table = Table("", "ms", title=f"{queries:,} queries that overlap")
+    for name, ms in asdict(measured.planning_ms).items():
+        table.add_row(f"planning one, {name}", f"{ms:.1f}")
+    for number, ms in measured.merging_ms.items():
+        table.add_row(f"merging number {int(number):,}", f"{ms:.1f}")
+    out.print(table)
+    shared = measured.operators
+    out.print(
+        f"{shared.separate:,} operators if each query had its own, {shared.merged:,} in the graph of all: "
+        f"{shared.saved / shared.separate:.0%} saved",
+        highlight=False,
+    )
 
 
 @app.command()

@@ -6,8 +6,10 @@ into the graph of those before it; EXPLAIN plans one against the graph as it is 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 
 from penstock.errors import PenstockError, SqlError
@@ -39,17 +41,27 @@ class OperatorExplained:
     """An operator of a query's plan as it runs in the graph.
 
     `text` and `schema` have the query's own names. `shared_with` are the queries that ran it before this one
-    came; without any it is new. `port` is read of each of `inputs`.
+    came; without any it is new. Of each of `inputs` the port of the same place in `ports` is read.
     """
 
     name: str
+    kind: str
     text: str
     schema: Schema
     costed: Costed
     inputs: tuple[str, ...]
     ports: tuple[int, ...]
     shared_with: tuple[str, ...]
-    is_work: bool
+
+    @property
+    def is_work(self) -> bool:
+        """Whether it is scheduled; streams and sinks are not."""
+        return self.kind not in ("source", "sink")
+
+    @property
+    def rate_out(self) -> float:
+        """Rows per second that come out, of all ports together."""
+        return sum(flow.rate for flow in self.costed.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +192,24 @@ def explain(sql: str, policy: str | None = None, now_s: float = 0.0) -> Explanat
     return Explanation(said, graph, texts, costs, chosen.text, tuple(units), separate)
 
 
+def explain_file(file: str, policy: str | None = None, now_s: float = 0.0) -> Explanation:
+    """Explains a file, or standard input if it is `-`; an error begins with the file's name."""
+    name = "standard input" if file == "-" else file
+    try:
+        sql = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8-sig")
+    except OSError as error:
+        raise PenstockError(f"cannot read {name}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise PenstockError(
+            f"cannot read {name}: byte {error.start + 1} is not UTF-8; save it as UTF-8"
+        ) from None
+    chosen = parse(policy).text if policy is not None else None
+    try:
+        return explain(sql, chosen, now_s)
+    except PenstockError as error:
+        raise PenstockError(f"{name}: {error}") from None
+
+
 def graph_costs(graph: Graph, rates: Mapping[str, float]) -> Mapping[str, Costed]:
     """Every node of the graph costed at its place, each once."""
     costing = Costing(rates)
@@ -240,7 +270,8 @@ class _Telling:
         if known is not None and query.name in self.graph.queries:
             others = remove(self.graph, query.name)
             operators = (replace(one, shared_with=others.users.get(one.name, ())) for one in known.operators)
-            return replace(known, written=query, operators=tuple(operators))
+            chosen = replace(known.chosen, qos=query.qos)
+            return replace(known, written=query, chosen=chosen, operators=tuple(operators))
         admission = admit(self.graph, query, self.catalog.rates())
         return self._describe(query, admission, registered=False)
 
@@ -256,13 +287,13 @@ class _Telling:
             operators.append(
                 OperatorExplained(
                     name=name,
+                    kind=node.operator.kind,
                     text=shown_operator(node.operator, names),
                     schema=shown if isinstance(node.operator, Sink) else shown_schema(shown, names),
                     costed=costing.of(node),
                     inputs=tuple(child.name or "" for child in node.children),
                     ports=tuple(node.port_of(slot) for slot in range(len(node.children))),
                     shared_with=self.graph.users.get(name, ()),
-                    is_work=not isinstance(node.operator, Source | Sink),
                 )
             )
         return QueryExplained(

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 def rate_text(per_s: float) -> str:
     """Rows per second: `12,500`, `3.2`."""
-    return _digits(per_s)
+    shown = _digits(per_s)
+    return shown.rstrip("0").rstrip(".") if "." in shown else shown
 
 
 def micros_text(seconds: float) -> str:
@@ -14,12 +15,12 @@ def micros_text(seconds: float) -> str:
 
 
 def ratio_text(ratio: float) -> str:
-    """Rows out per row in: `33%`, `0.04%`; `×3.2` where more come out than go in."""
+    """Rows out per row in: `33.3%`; `×3.20` where more come out than go in."""
     return f"×{_digits(ratio)}" if ratio > 1.0005 else f"{_digits(100 * ratio)}%"
 
 
 def cpu_text(cpu_s_per_s: float) -> str:
-    """Processor time per second, as a share of one processor: `0.12%`, `×2.5` where one is not enough."""
+    """Processor time per second, as a share of one processor: `0.120%`, `×2.50` where one is not enough."""
     return ratio_text(cpu_s_per_s)
 
 
@@ -27,7 +28,7 @@ def bytes_text(size: float) -> str:
     """`64 B`, `1.2 kB`, `3.4 GB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.5:
-            return f"{_digits(size)} {unit}"
+            return f"{size:.3g} {unit}"
         size /= 1000
     return f"{_digits(size)} TB"
 
@@ -36,8 +37,6 @@ def _digits(value: float) -> str:
     """Three digits that count, never an exponent."""
     if value == 0:
         return "0"
-    if value >= 99.5:
+    if value >= 99.95:
         return f"{value:,.0f}"
-    if value < 0.001:
-        return "<0.001"
-    return f"{float(f'{value:.3g}'):.5f}".rstrip("0").rstrip(".")
+    return f"{value:#.3g}" if value >= 0.001 else "<0.001"

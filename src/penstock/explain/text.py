@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Group, RenderableType
@@ -15,17 +14,13 @@ from rich.text import Text
 
 from penstock.explain.explanation import Explanation, OperatorExplained, QueryExplained
 from penstock.explain.quantities import bytes_text, cpu_text, micros_text, rate_text, ratio_text
-from penstock.model.qos import QoS
-from penstock.model.query import Query
+from penstock.explain.wishes import life, wishes
 from penstock.plan.text import plan_text
-from penstock.sql.quantities import shown_seconds
 from penstock.sql.session import Answer
 
 WIDTH = 100
 #: Plans of a query that are shown.
 ALTERNATES = 5
-#: Queries that are named beside an operator they share; of more, how many.
-NAMED = 2
 
 _HEADINGS = ("rows/s in", "µs/row", "out/in", "memory", "shared with")
 _WIDTHS = (10, 9, 8, 9, 14)
@@ -61,8 +56,8 @@ def _answer(answer: Answer) -> RenderableType:
 def query_text(one: QueryExplained, most: int = ALTERNATES) -> RenderableType:
     """One query: what it asks for, what it gives, how it runs."""
     parts: list[RenderableType] = [
-        _rule(one.written.name, "" if one.registered else "explained, not registered"),
-        _fact("wishes", "; ".join([*_life(one.written), wishes(one.written.qos)])),
+        _rule(one.written.name, "" if one.registered else "not registered"),
+        _fact("wishes", "; ".join([*life(one.written), wishes(one.written.qos)])),
         _fact("result", str(one.schema)),
         _fact("cost", _cost(one)),
         Text(),
@@ -75,37 +70,6 @@ def query_text(one: QueryExplained, most: int = ALTERNATES) -> RenderableType:
     if len(one.considered) > 1:
         parts += [Text(), *_considered(one, most)]
     return Group(*parts, Text())
-
-
-def wishes(qos: QoS) -> str:
-    """What a query asks for, in people's words."""
-    said = []
-    if qos.latency_s is not None:
-        said.append(f"results within {shown_seconds(qos.latency_s)} ± {qos.tolerance:.0%}")
-    if qos.memory_bytes is not None:
-        said.append(f"at most {bytes_text(qos.memory_bytes)} of memory")
-    if qos.throughput_per_s is not None:
-        said.append(f"at least {rate_text(qos.throughput_per_s)} rows/s")
-    if qos.freshness is not None:
-        said.append(f"fresh {qos.freshness:.0%} of the time")
-    if qos.weight != 1.0:
-        said.append(f"weight {qos.weight:g}")
-    return ", ".join(said) or "none"
-
-
-def _life(query: Query) -> Iterator[str]:
-    if query.one_time:
-        yield "one time"
-    if query.start_s is not None:
-        yield f"starts {_moment(query.start_s)}"
-    if query.back_s:
-        yield f"looks {shown_seconds(round(query.back_s))} back"
-    if query.stop_s is not None:
-        yield f"stops {_moment(query.stop_s)}"
-
-
-def _moment(seconds: float) -> str:
-    return f"{datetime.fromtimestamp(round(seconds), UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _cost(one: QueryExplained) -> str:
@@ -121,7 +85,7 @@ def _cost(one: QueryExplained) -> str:
 
 def _plan(one: QueryExplained) -> Iterator[Text]:
     title = "plan, as written" if not one.considered[0].rules else "plan"
-    header = Text(_padded(title, _tree_width()), "bold")
+    header = Text(title.ljust(_tree_width()), "bold")
     header.append("".join(head.rjust(width) for head, width in zip(_HEADINGS[:4], _WIDTHS, strict=False)))
     header.append("  " + _HEADINGS[4])
     yield header
@@ -133,7 +97,7 @@ def _plan(one: QueryExplained) -> Iterator[Text]:
         name, port, lead, below = waiting.pop()
         operator = known[name]
         number = f"{numbers[name]} " if name in numbers else ""
-        start = f"port {port} of " if operator.text.startswith("split ") else ""
+        start = f"port {port} of " if operator.kind == "split" else ""
         if name in written and operator.inputs:
             yield Text(f"{lead}{number}{start}(as above)", "dim")
             continue
@@ -151,12 +115,12 @@ def _operator(operator: OperatorExplained, start: str, lead: str, below: str) ->
     hang = (" │ " if operator.inputs else "   ")[1:] + " " * len(start)
     pieces = textwrap.wrap(start + operator.text, room, subsequent_indent=hang) or [start]
     style = "dim" if operator.shared_with else ""
-    first = Text(lead, "dim").append(_padded(pieces[0], _tree_width() - len(lead)), style)
+    first = Text(lead, "dim").append(pieces[0].ljust(_tree_width() - len(lead)), style)
     costed = operator.costed
     cells = [rate_text(costed.rate_in)]
     if operator.is_work:
         memory = bytes_text(costed.memory_bytes) if costed.memory_bytes else ""
-        passing = sum(flow.rate for flow in costed.outputs) / costed.rate_in if costed.rate_in else 0.0
+        passing = operator.rate_out / costed.rate_in if costed.rate_in else 0.0
         cells += [micros_text(costed.estimate.cost_s), ratio_text(passing), memory]
     cells += [""] * (4 - len(cells))
     first.append("".join(cell.rjust(width) for cell, width in zip(cells, _WIDTHS, strict=False)), style)
@@ -169,9 +133,10 @@ def _operator(operator: OperatorExplained, start: str, lead: str, below: str) ->
 
 
 def _some(names: Sequence[str]) -> str:
-    more = f" +{len(names) - NAMED}" if len(names) > NAMED else ""
-    shown = ", ".join(names[:NAMED]) + more
-    return shown if len(shown) <= _WIDTHS[4] else f"{len(names)} queries" if len(names) > 1 else shown
+    shown = ", ".join(names)
+    if len(shown) <= _WIDTHS[4]:
+        return shown
+    return f"{len(names)} queries" if len(names) > 1 else f"{shown[: _WIDTHS[4] - 1]}…"
 
 
 def _schemas(one: QueryExplained) -> Iterator[Text]:
@@ -179,8 +144,8 @@ def _schemas(one: QueryExplained) -> Iterator[Text]:
     numbers = _numbers(one)
     yield _heading("what each operator puts out")
     for operator in one.operators:
-        if operator.name not in numbers and operator.is_work is False and operator.inputs:
-            continue
+        if operator is one.operators[-1]:
+            continue  # the sink's are the result
         title = str(numbers.get(operator.name, operator.text.removeprefix("source ")))
         inputs = [known[name] for name in operator.inputs]
         if inputs and operator.schema == inputs[0].schema:
@@ -193,7 +158,7 @@ def _schemas(one: QueryExplained) -> Iterator[Text]:
 def _hanging(title: str, text: str) -> Iterator[Text]:
     indent = max(9, len(title) + 2)
     pieces = textwrap.wrap(text, WIDTH - indent) or [""]
-    yield Text(_padded(title, indent), "cyan").append(pieces[0], "default")
+    yield Text(title.ljust(indent), "cyan").append(pieces[0], "default")
     for piece in pieces[1:]:
         yield Text(" " * indent + piece)
 
@@ -203,7 +168,8 @@ def _considered(one: QueryExplained, most: int) -> Iterator[RenderableType]:
     kept = [*one.considered[:most]]
     if most > 1 and all(way.rules for way in kept):
         kept[-1] = next(way for way in one.considered if not way.rules)
-    yield _heading(f"plans considered, the best {len(kept)} of {len(one.considered)}, the first is chosen")
+    of = f"{len(kept)} of {len(one.considered)}" if len(kept) < len(one.considered) else f"{len(kept)}"
+    yield _heading(f"plans considered: {of}, the first is chosen")
     table = Table(box=None, pad_edge=False, show_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     for title in ("processor", "adds", "memory", "shares"):
         table.add_column(title, justify="right", no_wrap=True)
@@ -217,7 +183,7 @@ def _considered(one: QueryExplained, most: int) -> Iterator[RenderableType]:
             rules_text(way.rules),
             style="bold" if place == 0 else "",
         )
-    yield Padding(table, (0, 0, 0, 2))
+    yield Padding(table, (0, 0, 0, 2), expand=False)
 
 
 def rules_text(rules: Sequence[str]) -> str:
@@ -281,7 +247,7 @@ def _units(explanation: Explanation) -> RenderableType:
             cpu_text(unit.cpu_s_per_s),
             Text("\n→ ".join(texts)),
         )
-    return Padding(table, (0, 0, 0, 2))
+    return Padding(table, (0, 0, 0, 2), expand=False)
 
 
 def _numbers(one: QueryExplained) -> dict[str, int]:
@@ -289,8 +255,8 @@ def _numbers(one: QueryExplained) -> dict[str, int]:
 
 
 def _rule(title: str, more: str) -> Text:
-    tail = f" {more} " if more else " "
-    line = "─" * max(WIDTH - len(title) - len(tail) - 4, 2)
+    tail = f" ({more}) " if more else " "
+    line = "─" * max(WIDTH - len(title) - len(tail) - 3, 2)
     return Text("── ", "cyan").append(title, "bold cyan").append(f"{tail}{line}", "cyan")
 
 
@@ -315,7 +281,3 @@ def _indented(text: str) -> Text:
 
 def _tree_width() -> int:
     return WIDTH - sum(_WIDTHS) - 2
-
-
-def _padded(text: str, width: int) -> str:
-    return text.ljust(width)

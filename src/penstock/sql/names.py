@@ -12,7 +12,7 @@ from penstock.model.schema import Schema
 from penstock.sql.dialect import parse_expression
 from penstock.sql.expressions import is_bound_column
 from penstock.sql.places import Problem
-from penstock.sql.typing import TypeProblem, type_of
+from penstock.sql.typing import type_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +122,7 @@ class Scope:
 
     def type_of(self, tree: exp.Expr) -> str:
         """The type of a bound expression."""
-        try:
-            return type_of(tree, self.schema)
-        except TypeProblem as problem:
-            raise Problem(problem.node, problem.message) from None
+        return type_of(tree, self.schema)
 
 
 def _refuse_foreign(tree: exp.Expr) -> None:

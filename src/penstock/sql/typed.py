@@ -12,19 +12,15 @@ from sqlglot import exp
 from penstock.model.schema import Schema
 from penstock.sql.casts import cast_raises
 from penstock.sql.functions.rules import literal_text, whole_number
+from penstock.sql.places import Problem
 from penstock.sql.types import DATE, INTEGRALS, TIMESTAMPS, Atomic, Decimal, Type, is_numeric
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+(\.\d*)?|\.\d+)\s*")
 _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 
 
-class TypeProblem(Exception):  # noqa: N818 (the caller makes an error of it, with the place)
-    """An expression Spark would refuse: the part that is wrong, and one sentence that says what and what to do."""
-
-    def __init__(self, node: exp.Expr, message: str) -> None:
-        super().__init__(message)
-        self.node = node
-        self.message = message
+class TypeProblem(Problem):
+    """An expression Spark would refuse: the part that is wrong, and one sentence: what, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -237,6 +237,26 @@ CASES: dict[str, tuple[PlanNode, ...]] = {
 }
 
 
+#: Queries as people write them.
+TYPICAL = {
+    "filters": sink(project(select("s = 'a' AND x > -1 AND id IN (1, 2)", select("x < 100", A)), x="x")),
+    "aggregate": sink(
+        select("s <> 'a' AND n > 1", aggregate(project(A, t="t", s="s", y="x * 2"), "s", n="count(*)"))
+    ),
+    "join": sink(
+        aggregate(
+            project(select("x > 0 AND y < 3 AND right_s <> 'b'", AB), s="s", t="right_t", y="y"),
+            "s",
+            m="avg(y)",
+        )
+    ),
+    "three streams": sink(project(select("x > 0 AND y < 3 AND z > 0", ABC), s="s", y="y")),
+    "union": sink(
+        select("s = 'a'", aggregate(union(A, select("y > 2 AND s <> 'z'", B)), "s", n="count(*)", m="avg(x)"))
+    ),
+}
+
+
 def rewritten(rule: Rule, root: PlanNode, *, any_order: bool = True) -> Iterator[PlanNode]:
     """All plans that one use of a rule makes of a plan."""
     space = Space(any_order=any_order)

@@ -55,12 +55,11 @@ def push_aggregate_through_union(node: PlanNode, space: Space) -> Iterator[PlanN
                 over union of aggregate by k: sum(x) AS s, count(x) AS n over A, and the same over B
     Valid when: the window is by time or given in a key, or there is none but keys; branches agree on types;
                 only count, sum, min, max, avg and kin, without DISTINCT; an average is one of no decimals,
-                whose rounding would depend on the parts. A FILTER stays with its part.
+                whose rounding would depend on the parts. A FILTER stays with its part. Never below a join
+                with a relation: which version of it a row meets is recorded with the batch the row came in,
+                and a group has rows of several batches.
     Why:        branches send groups instead of rows; and one branch's aggregate may be shared with a query
                 on that stream alone.
-
-    Nothing is pushed below a join with a relation: which version of the relation a row meets is recorded
-    with the batch it came in, and a group has rows of several batches.
     """
     if not isinstance(node.operator, Aggregate):
         return

@@ -132,7 +132,27 @@ class Space:
     def _one(self, node: PlanNode) -> PlanNode:
         # By the children's identity, not by their value: comparing whole trees would take for ever.
         children = tuple((id(child), node.port_of(slot)) for slot, child in enumerate(node.children))
-        return self._nodes.setdefault((node.operator, children, node.name, node.estimate), node)
+        return self._nodes.setdefault((self._bare(node), children, node.name, node.estimate), node)
+
+    def _bare(self, node: PlanNode) -> Operator:
+        """The operator without types that go without saying: those of plain columns."""
+        operator = node.operator
+        if not isinstance(operator, Project):
+            return operator
+        types = {quoted(field.name): field.type for field in self.schemas(node)[0].fields}
+        if not any(
+            column.type is not None and types.get(column.expression) == column.type
+            for column in operator.columns
+        ):
+            return operator
+        return Project(
+            tuple(
+                Column(column.name, column.expression)
+                if types.get(column.expression) == column.type
+                else column
+                for column in operator.columns
+            )
+        )
 
 
 def inputs_of(node: PlanNode) -> tuple[Input, ...]:
