@@ -1,4 +1,4 @@
-"""Calls of every function Penstock knows, over the columns of `SCHEMA`: what we say of them, Spark says too."""
+"""Calls of every function Penstock knows, over the columns of `SCHEMA`."""
 
 from __future__ import annotations
 

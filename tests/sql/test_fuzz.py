@@ -63,8 +63,12 @@ operators = st.sampled_from(
 def _combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.tuples(inner, operators, inner).map(" ".join),
-        st.tuples(functions, st.lists(inner, max_size=3)).map(lambda call: f"{call[0]}({', '.join(call[1])})"),
-        st.tuples(inner, inner, inner).map(lambda part: f"CASE WHEN {part[0]} THEN {part[1]} ELSE {part[2]} END"),
+        st.tuples(functions, st.lists(inner, max_size=3)).map(
+            lambda call: f"{call[0]}({', '.join(call[1])})"
+        ),
+        st.tuples(inner, inner, inner).map(
+            lambda part: f"CASE WHEN {part[0]} THEN {part[1]} ELSE {part[2]} END"
+        ),
         inner.map(lambda text: f"({text})"),
         inner.map(lambda text: f"NOT {text}"),
         inner.map(lambda text: f"{text} IS NULL"),
@@ -77,7 +81,16 @@ def _combined(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 expressions = st.recursive(st.one_of(names, literals), _combined, max_leaves=8)
 windows = st.sampled_from(
-    ["", "", " [RANGE 10 SECONDS]", " [RANGE 10 s SLIDE 5 s]", " [ROWS 5]", " [ROWS 5 SLIDE 2]", " [RANGE 0 s]", " [x]"]
+    [
+        "",
+        "",
+        " [RANGE 10 SECONDS]",
+        " [RANGE 10 s SLIDE 5 s]",
+        " [ROWS 5]",
+        " [ROWS 5 SLIDE 2]",
+        " [RANGE 0 s]",
+        " [x]",
+    ]
 )
 sources = st.tuples(
     st.sampled_from(["temps", "doors", "power", "raw", "finite", "rooms", "owners", "nope"]),
@@ -97,21 +110,31 @@ def selects(draw: st.DrawFn, depth: int = 2) -> str:
 
     text = "SELECT " + draw(st.sampled_from(["", "", "", "DISTINCT "]))
     columns = draw(st.lists(expressions, min_size=1, max_size=3))
-    text += ", ".join(f"{one}{draw(st.sampled_from(['', f' AS c{n}', ' AS x']))}" for n, one in enumerate(columns))
+    text += ", ".join(
+        f"{one}{draw(st.sampled_from(['', f' AS c{n}', ' AS x']))}" for n, one in enumerate(columns)
+    )
     text += f" FROM {source()}"
     for _ in range(draw(st.integers(0, 2))):
-        join = draw(st.sampled_from(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", "LEFT ANTI JOIN"]))
+        join = draw(
+            st.sampled_from(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "CROSS JOIN", "LEFT ANTI JOIN"])
+        )
         on = draw(st.sampled_from([" USING (id)", " USING (room, id)", f" ON {draw(expressions)}", ""]))
         text += f" {join} {source()}{on}"
     if draw(st.booleans()):
         text += f" WHERE {draw(expressions)}"
     if draw(st.booleans()):
-        keys = draw(st.lists(st.one_of(expressions, st.just("window(t, '10 s')"), st.just("1")), min_size=1, max_size=3))
+        keys = draw(
+            st.lists(
+                st.one_of(expressions, st.just("window(t, '10 s')"), st.just("1")), min_size=1, max_size=3
+            )
+        )
         text += f" GROUP BY {', '.join(keys)}"
     if draw(st.integers(0, 4)) == 0:
         text += f" HAVING {draw(expressions)}"
     if draw(st.integers(0, 9)) == 0:
-        text += draw(st.sampled_from([" ORDER BY id", " LIMIT 1", f" UNION ALL SELECT {draw(expressions)} FROM temps"]))
+        text += draw(
+            st.sampled_from([" ORDER BY id", " LIMIT 1", f" UNION ALL SELECT {draw(expressions)} FROM temps"])
+        )
     return text
 
 

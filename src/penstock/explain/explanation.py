@@ -206,8 +206,10 @@ def explain_file(file: str, policy: str | None = None, now_s: float = 0.0) -> Ex
     chosen = parse(policy).text if policy is not None else None
     try:
         return explain(sql, chosen, now_s)
+    except SqlError as error:
+        raise PenstockError(f"{name}: {error}") from None  # its place is in the text by now
     except PenstockError as error:
-        raise PenstockError(f"{name}: {error}") from None
+        raise type(error)(f"{name}: {error}") from None
 
 
 def graph_costs(graph: Graph, rates: Mapping[str, float]) -> Mapping[str, Costed]:

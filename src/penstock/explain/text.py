@@ -47,17 +47,19 @@ def _lines(lines: Sequence[str]) -> list[RenderableType]:
 
 
 def _answer(answer: Answer) -> RenderableType:
-    table = Table(*answer.columns, box=SIMPLE_HEAD, title=answer.text, title_justify="left", pad_edge=False)
+    table = Table(*answer.columns, box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for row in answer.rows:
         table.add_row(*(Text(cell) for cell in row))
-    return Group(table)
+    return Group(_heading(answer.text), Padding(table, (0, 0, 1, 2), expand=False))
 
 
 def query_text(one: QueryExplained, most: int = ALTERNATES) -> RenderableType:
     """One query: what it asks for, what it gives, how it runs."""
+    times = [*life(one.written)]
     parts: list[RenderableType] = [
         _rule(one.written.name, "" if one.registered else "not registered"),
-        _fact("wishes", "; ".join([*life(one.written), wishes(one.written.qos)])),
+        *([_fact("runs", ", ".join(times))] if times else []),
+        _fact("wishes", wishes(one.written.qos)),
         _fact("result", str(one.schema)),
         _fact("cost", _cost(one)),
         Text(),
@@ -112,7 +114,7 @@ def _plan(one: QueryExplained) -> Iterator[Text]:
 def _operator(operator: OperatorExplained, start: str, lead: str, below: str) -> Iterator[Text]:
     """The operator's text in as many lines as it needs, its numbers beside the first."""
     room = max(_tree_width() - len(lead) - 1, 24)
-    hang = (" │ " if operator.inputs else "   ")[1:] + " " * len(start)
+    hang = "│   " if operator.inputs else "    "
     pieces = textwrap.wrap(start + operator.text, room, subsequent_indent=hang) or [start]
     style = "dim" if operator.shared_with else ""
     first = Text(lead, "dim").append(pieces[0].ljust(_tree_width() - len(lead)), style)

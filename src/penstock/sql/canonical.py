@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from penstock.model.schema import Schema
 from penstock.sql.dialect import parse_expression, render
+from penstock.sql.parentheses import parenthesised, unwrapped
 from penstock.sql.typing import can_raise
 
 _FLIPPED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -32,38 +33,12 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.EQ: exp.NEQ,
     exp.NEQ: exp.EQ,
 }
-#: How tightly an operator binds; what is not here binds as tightly as a name.
-_BINDS: tuple[tuple[type[exp.Expr], ...], ...] = (
-    (exp.Or,),
-    (exp.And,),
-    (exp.Not,),
-    (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In,
-     exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.Escape),
-    (exp.BitwiseOr,),
-    (exp.BitwiseXor,),
-    (exp.BitwiseAnd,),
-    (exp.Add, exp.Sub, exp.DPipe),
-    (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
-    (exp.Neg, exp.BitwiseNot),
-)  # fmt: skip
-_ATOM = len(_BINDS)
 
 
 @lru_cache(maxsize=50_000)
 def canonical(text: str, schema: Schema) -> str:
     """The text that all expressions of this meaning share, as far as they are recognised."""
-    return render(_parenthesised(_form(_unwrapped(parse_expression(text)), schema)))
-
-
-def _unwrapped(tree: exp.Expr) -> exp.Expr:
-    """The tree without parentheses, which `_parenthesised` puts back where they are needed."""
-
-    def without(node: exp.Expr) -> exp.Expr:
-        while isinstance(node, exp.Paren):
-            node = node.this
-        return node
-
-    return tree.transform(without, copy=False)
+    return render(parenthesised(_form(unwrapped(parse_expression(text)), schema)))
 
 
 def _form(tree: exp.Expr, schema: Schema) -> exp.Expr:
@@ -113,7 +88,7 @@ def _sorted_parts(tree: exp.Expr, schema: Schema) -> exp.Expr:
     kind = type(tree)
     parts = list(_parts(tree, kind))
     if not any(can_raise(part, schema) for part in parts):
-        parts = [found for _, found in sorted({render(_parenthesised(p.copy())): p for p in parts}.items())]
+        parts = [found for _, found in sorted({render(parenthesised(p.copy())): p for p in parts}.items())]
     whole = parts[0]
     for part in parts[1:]:
         whole = kind(this=whole, expression=part)
@@ -126,22 +101,3 @@ def _parts(tree: exp.Expr, kind: type[exp.Expr]) -> Iterator[exp.Expr]:
         yield from _parts(tree.expression, kind)
     else:
         yield tree
-
-
-def _binding(tree: exp.Expr) -> int:
-    return next((level for level, kinds in enumerate(_BINDS) if isinstance(tree, kinds)), _ATOM)
-
-
-def _parenthesised(tree: exp.Expr) -> exp.Expr:
-    """Parentheses around what binds less tightly than what it stands in."""
-    level = _binding(tree)
-    for key, value in list(tree.args.items()):
-        for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, exp.Expr):
-                continue
-            _parenthesised(child)
-            own = _binding(child)
-            right = key != "this" and level < _ATOM
-            if level < _ATOM and own < _ATOM and (own < level or (own == level and (right or level == 3))):
-                child.replace(exp.Paren(this=child.copy()))
-    return tree

@@ -128,7 +128,9 @@ class Grouping:
             )
         cure = "[ROWS 1000] behind the stream in FROM"
         if self._what == "DISTINCT":
-            return f"DISTINCT over a stream that never ends needs a window; write [RANGE 10 SECONDS] or {cure}"
+            return (
+                f"DISTINCT over a stream that never ends needs a window; write [RANGE 10 SECONDS] or {cure}"
+            )
         if self._input.times:
             time = next(iter(self._input.times))
             cure = f"GROUP BY window({time}, '10 seconds'), or [RANGE 10 SECONDS] or {cure}"

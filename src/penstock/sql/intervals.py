@@ -62,5 +62,5 @@ def _between(first: str, last: str) -> Type:
         return interval_type(first, last)
     except ValueError:
         raise ValueError(
-            "An interval has either years and months, or days to seconds: add two intervals one after the other."
+            "An interval has either years and months, or days to seconds: add one after the other."
         ) from None

@@ -136,7 +136,9 @@ def _refuse_foreign(tree: exp.Expr) -> None:
         )
     query = tree.find(exp.Query)
     if query is not None:
-        raise Problem(query, "a subquery cannot stand in an expression; put it into FROM and join it over windows")
+        raise Problem(
+            query, "a subquery cannot stand in an expression; put it into FROM and join it over windows"
+        )
 
 
 def _place_at(value: exp.Expr, column: exp.Column) -> None:

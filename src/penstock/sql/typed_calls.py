@@ -147,7 +147,7 @@ def _typed_arguments(
     types: list[Type] = []
     raises = function.raises
     for position, tree in enumerate(arguments):
-        given = _typed_argument(node, function, position, tree, types, place)
+        given = _typed_argument(function, position, tree, types, place)
         accepted = function.wants(position).accepted(given.type)
         if accepted is None:
             raise TypeProblem(
@@ -170,7 +170,6 @@ def _typed_arguments(
 
 
 def _typed_argument(
-    node: exp.Anonymous,
     function: Function,
     position: int,
     tree: exp.Expr,

@@ -139,6 +139,8 @@ def _bracket(node: exp.Expr, place: Place) -> Typed:
     tree = node.expressions[0]
     key = place.typed(tree)
     raises = owner.raises or key.raises
+    if isinstance(owner.type, Struct | Array) and isinstance(tree, exp.Literal) and tree.is_string:
+        return Typed(_field(node, owner.type, tree.name), raises)
     match owner.type:
         case Array(element) if key.type in INTEGRALS or key.type == VOID:
             return Typed(element, True)
@@ -148,8 +150,6 @@ def _bracket(node: exp.Expr, place: Place) -> Typed:
             return Typed(value, raises or cast_fails(tree, key.type, wanted))
         case Map(wanted, _):
             raise TypeProblem(tree, f"The keys of this map are {wanted}, not {key.type}: cast the key.")
-        case Struct() if isinstance(tree, exp.Literal) and tree.is_string:
-            return Typed(_field(node, owner.type, tree.name), raises)
         case _ if owner.type == VOID:
             return Typed(VOID, raises)
         case _:

@@ -37,9 +37,9 @@ REFUSED = (
         "needs a library Spark does not come with: decode before the stream",
     ),
     *refused(
-        "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple variant_explode "
-        "variant_explode_outer",
-        "puts out several rows for one, which is not supported: use transform, filter and other functions of arrays",
+        "explode explode_outer posexplode posexplode_outer inline inline_outer stack json_tuple "
+        "variant_explode variant_explode_outer",
+        "puts out several rows for one, which is not supported: use functions of arrays, such as transform",
     ),
     *refused(
         "range collations python_worker_logs sql_keywords",
@@ -60,8 +60,8 @@ REFUSED = (
     *refused("measure", "belongs to metric views, which are not supported: use an aggregate function"),
     *refused("collate", "gives a string with a collation, which is not supported: compare lower(column)"),
     *refused(
-        "time make_time to_time try_to_time time_diff time_trunc time_from_seconds time_from_millis time_from_micros "
-        "time_to_seconds time_to_millis time_to_micros",
+        "time make_time to_time try_to_time time_diff time_trunc time_from_seconds time_from_millis "
+        "time_from_micros time_to_seconds time_to_millis time_to_micros",
         "is about the type TIME, which Spark leaves switched off: use timestamps",
     ),
     *refused(
