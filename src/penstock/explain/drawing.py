@@ -123,7 +123,7 @@ class _Pen:
         words += [f"{_count(len(explanation.units), 'unit')} under {explanation.policy}"]
         words += ["a large graph, drawn small: zoom in"] if large else []
         self._text(MARGIN, MARGIN, "  ·  ".join(words), 10, weight="bold", ha="left")
-        legend = "one ground: one unit  ·  |||  a queue  ·  bold border ×n: shared by n queries"
+        legend = "one colour: one unit  ·  |||  a queue  ·  bold border ×n: shared by n queries"
         self._text(MARGIN, MARGIN + 0.22, legend, 7, color=_PALE, ha="left")
 
     def _ground(self, name: str, colours: Sequence[str]) -> None:

@@ -28,13 +28,11 @@ def tidied(tree: exp.Expr) -> exp.Expr:
 
 def unwrapped(tree: exp.Expr) -> exp.Expr:
     """The tree without parentheses, which `parenthesised` puts back where they are needed."""
-
-    def without(node: exp.Expr) -> exp.Expr:
-        while isinstance(node, exp.Paren):
-            node = node.this
-        return node
-
-    return tree.transform(without, copy=False)
+    while isinstance(tree, exp.Paren):
+        tree = tree.this.pop()
+    for paren in list(tree.find_all(exp.Paren)):
+        paren.replace(paren.this)
+    return tree
 
 
 def _binding(tree: exp.Expr) -> int:

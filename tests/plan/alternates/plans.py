@@ -264,5 +264,5 @@ def rewritten(rule: Rule, root: PlanNode, *, any_order: bool = True) -> Iterator
     for node in (start,) if rule in AT_ROOT else tuple(start.post_order()):
         if rule in REORDERING and id(node) in below_order(start):
             continue
-        for new in space.rewrites(rule, node):
+        for _, new in space.rewrites((rule,), node):
             yield space.replaced(start, node, new)

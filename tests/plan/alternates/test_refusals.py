@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from penstock.model.operators import Source
 from penstock.model.query import PlanNode
 from penstock.model.window import Window
 from penstock.plan.alternates.merge_aggregate_project import merge_aggregate_project
@@ -21,6 +24,7 @@ from penstock.plan.alternates.space import Rule
 from penstock.plan.text import plan_text
 from tests.plan.alternates.plans import (
     AB,
+    ABC,
     TEN,
     A,
     B,
@@ -35,6 +39,22 @@ from tests.plan.alternates.plans import (
 )
 
 ROWS = Window.rows(100)
+
+
+def other_time() -> PlanNode:
+    """Three streams, of one of which the window goes by a column that is not its rows' time."""
+    three = replace_source(ABC)
+    assert "source late" in plan_text(three)
+    return three
+
+
+def replace_source(root: PlanNode) -> PlanNode:
+    if root is A:
+        assert isinstance(A.operator, Source)
+        return PlanNode(replace(A.operator, stream="late", time=None))
+    return replace(root, children=tuple(replace_source(child) for child in root.children))
+
+
 #: Plans that a rule must leave alone, and why.
 REFUSED = [
     (
@@ -95,6 +115,12 @@ REFUSED = [
     ),
     ("the predicate can raise", push_select_through_join, select("1 / x > 2 AND s = 'a'", AB)),
     ("the condition can raise", push_select_through_join, select("s = 'a'", join("1 / id = right_id", A, B))),
+    ("it asks for the time of day", push_select_through_join, select("t < now()", AB)),
+    (
+        "it asks for the time of day",
+        push_select_through_join,
+        join("id = right_id AND t < now()", A, B),
+    ),
     ("one of the two can raise", order_selects, select("1 / x > 2", select("x <> 0", A))),
     ("the lower one can raise", order_selects, select("s = 'a'", select("1 / x > 2", A))),
     (
@@ -140,6 +166,7 @@ REFUSED = [
     ),
     ("a condition can raise", order_joins, lookup("s = name", lookup("1 / id = right_id", A))),
     ("pairs are not written out", order_joins, join("id = right_right_id", AB, A, (Window.seconds(10), TEN))),
+    ("a window that goes by another time", order_joins, other_time()),
     (
         "the order of rows",
         order_joins,

@@ -7,7 +7,7 @@ from the cheapest that has not been looked at, until nothing is new or there are
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.model.query import PlanNode
@@ -107,7 +107,7 @@ class _Search:
                     break
         self._prune()
 
-    def _to_the_end(self, plan: Alternate, rules: Sequence[Rule]) -> Alternate:
+    def _to_the_end(self, plan: Alternate, rules: tuple[Rule, ...]) -> Alternate:
         """The plan once none of the rules applies any more."""
         root, used, seen = plan.root, plan.rules, {id(plan.root)}
         while (step := next(self._rewrites(root, rules), None)) is not None:
@@ -122,18 +122,15 @@ class _Search:
     def _prune(self) -> None:
         """Columns go last, from the cheapest plans only: to look at a whole plan takes long."""
         for plan in sorted(self.made.values(), key=lambda one: one.key)[:MOST_PRUNED]:
-            for rule in AT_ROOT:
-                for new in self._space.rewrites(rule, plan.root):
-                    self._add(new, (*plan.rules, name_of(rule)))
+            for rule, new in self._space.rewrites(AT_ROOT, plan.root):
+                self._add(new, (*plan.rules, name_of(rule)))
 
-    def _rewrites(self, root: PlanNode, rules: Sequence[Rule]) -> Iterator[tuple[Rule, PlanNode, PlanNode]]:
+    def _rewrites(self, root: PlanNode, rules: tuple[Rule, ...]) -> Iterator[tuple[Rule, PlanNode, PlanNode]]:
         """What the rules make of any node of the plan."""
         in_order = below_order(root)
-        for rule in rules:
-            for node in self._space.nodes(root):
-                if rule in REORDERING and id(node) in in_order:
-                    continue
-                for new in self._space.rewrites(rule, node):
+        for node in self._space.nodes(root):
+            for rule, new in self._space.rewrites(rules, node):
+                if rule not in REORDERING or id(node) not in in_order:
                     yield rule, node, new
 
     def _add(self, root: PlanNode, rules: tuple[str, ...]) -> Alternate:

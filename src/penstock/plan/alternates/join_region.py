@@ -1,4 +1,4 @@
-"""Inner joins that stand together, taken apart into what they join and by what, and put together again.
+"""Inner joins that stand together, taken apart into what they join and by what.
 
 A multiway join over sliding windows means: for every ordered pair of its streams i and j, `t_j < t_i + w_i`.
 A join of two streams says so by its windows. A join above a join has the pairs written out in its condition,
@@ -9,18 +9,19 @@ order, they are written out again where they must be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from penstock.model.operators import Join, widened
+from penstock.model.operators import Join
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.alternates.safety import any_can_raise, by_count
+from penstock.plan.alternates.row_time import row_time
+from penstock.plan.alternates.safety import stays
 from penstock.plan.alternates.space import Input, Space, inputs_of
 from penstock.plan.alternates.texts import reads, renamed
-from penstock.plan.conjunctions import conjunction, conjuncts
-from penstock.sql.windowing import Within, read_within, within
+from penstock.plan.conjunctions import conjuncts
+from penstock.sql.windowing import Within, read_within
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +65,6 @@ class Region:
         return [one for one in members if self.members[one].relation is None]
 
 
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """Some members joined, and what each of the region's columns (in lower case) is called there."""
-
-    members: frozenset[int]
-    below: Input
-    names: Mapping[str, str]
-    cost: float = 0.0
-
-
 @dataclass(slots=True)
 class _Reading:
     """What has been found while a tree of joins is taken apart."""
@@ -95,10 +86,25 @@ def read_region(node: PlanNode, space: Space) -> Region | None:
         return None
     owner = {name.lower(): place for place, one in enumerate(reading.members) for name in one.names}
     texts = [text for text in reading.texts if text != "TRUE"]
-    if any(not reads(text) or not reads(text) <= owner.keys() for text in texts) or any_can_raise(texts, out):
+    known = all(reads(text) and reads(text) <= owner.keys() for text in texts)
+    if not known or any(stays(text, out) for text in texts):
+        return None
+    if sum(one.relation is None for one in reading.members) > 2 and not _by_row_time(reading):
         return None
     parts = tuple(Part(text, frozenset(owner[name] for name in reads(text))) for text in texts)
     return Region(tuple(reading.members), parts, True in reading.ordered, out)
+
+
+def _by_row_time(reading: _Reading) -> bool:
+    """Whether every window goes by the time its rows came with: a joined row has only that of the latest."""
+    streams = [one for one in reading.members if one.below is not None]
+    return all(
+        one.below is not None
+        and one.window is not None
+        and one.window.on is not None
+        and row_time(one.below.node, reading.space) == one.window.on.lower()
+        for one in streams
+    )
 
 
 def _opens(node: PlanNode) -> bool:
@@ -173,7 +179,7 @@ def _in_region(node: PlanNode, offset: int, reading: _Reading) -> Iterator[str]:
     return (renamed(part, names) for part in conjuncts(node.operator.condition))
 
 
-def _pair(later: Member, earlier: Member) -> Within | None:
+def pair_of(later: Member, earlier: Member) -> Within | None:
     """`t_j < t_i + w_i`; None if it cannot be written."""
     if later.time is None or earlier.time is None or not _slides(earlier.window) or earlier.window is None:
         return None
@@ -183,7 +189,7 @@ def _pair(later: Member, earlier: Member) -> Within | None:
 def _implied(text: str, sides: list[list[int]], reading: _Reading) -> bool:
     """Whether a part says what the windows of its two streams say."""
     (left,), (right,) = sides
-    some = (_pair(reading.members[a], reading.members[b]) for a, b in ((left, right), (right, left)))
+    some = (pair_of(reading.members[a], reading.members[b]) for a, b in ((left, right), (right, left)))
     said = read_within(text)
     return said is not None and said in some
 
@@ -200,80 +206,8 @@ def _without_pairs(
             return None
         for one in own:
             for other in others:
-                pair = _pair(reading.members[other], reading.members[one])
+                pair = pair_of(reading.members[other], reading.members[one])
                 if pair is None or (pair not in said.values() and len(own) > 1):
                     return None
                 pairs.add(pair)
     return [text for text in texts if said[text] not in pairs]
-
-
-def leaf(region: Region, place: int) -> Joined:
-    """One stream by itself."""
-    member = region.members[place]
-    assert member.below is not None
-    names = {name.lower(): own for name, own in zip(member.names, member.schema.names, strict=True)}
-    return Joined(frozenset((place,)), member.below, names)
-
-
-def connected(region: Region, left: frozenset[int], right: frozenset[int]) -> bool:
-    """Whether some part is about both."""
-    both = left | right
-    return any(part.members <= both and part.members & left and part.members & right for part in region.parts)
-
-
-def join_stream(region: Region, left: Joined, right: Joined, space: Space) -> Joined | None:
-    """Two sides joined over their windows; None where a relation was put below a window by count."""
-    windows = _window(region, left), _window(region, right)
-    for side, window in zip((left, right), windows, strict=True):
-        if by_count(window) and len(side.members) > 1:
-            return None
-    streams = region.streams(left.members), region.streams(right.members)
-    pairs: list[str] = []
-    if max(map(len, streams)) > 1:
-        for one in sorted((*streams[0], *streams[1])):
-            for other in streams[1] if one in left.members else streams[0]:
-                pair = _pair(region.members[other], region.members[one])
-                if pair is None:
-                    return None
-                pairs.append(within(*pair))
-    schema = space.schema(right.below.node)
-    return _joined(region, left, right, schema, pairs, Join("TRUE", *windows, ordered=region.ordered), space)
-
-
-def join_relation(region: Region, left: Joined, place: int, space: Space) -> Joined:
-    """A stored relation joined to what is there."""
-    member = region.members[place]
-    names = {name.lower(): own for name, own in zip(member.names, member.schema.names, strict=True)}
-    right = Joined(frozenset((place,)), left.below, names)
-    join = Join("TRUE", relation=member.relation, relation_schema=member.schema)
-    return _joined(region, left, right, member.schema, [], join, space)
-
-
-def _joined(
-    region: Region, left: Joined, right: Joined, schema: Schema, pairs: list[str], join: Join, space: Space
-) -> Joined:
-    own = space.schema(left.below.node)
-    out = widened(own, schema).names
-    now = {name.lower(): made for name, made in zip(schema.names, out[len(own.fields) :], strict=True)}
-    names = {**left.names, **{name: now[called.lower()] for name, called in right.names.items()}}
-    members = left.members | right.members
-    texts = [part.text for part in region.parts if part.members <= members and not _placed(part, left, right)]
-    condition = conjunction(tuple(renamed(text, names) for text in (*texts, *pairs)))
-    inputs = (left.below,) if join.relation is not None else (left.below, right.below)
-    made = Join(condition, join.left, join.right, join.relation, join.relation_schema, ordered=join.ordered)
-    node = space.over(made, *inputs)
-    cost = left.cost + right.cost + space.costing.of(node).cpu_s_per_s
-    return Joined(members, Input(node), names, cost)
-
-
-def _placed(part: Part, left: Joined, right: Joined) -> bool:
-    """Whether a join below has the part already; a single member has no join of its own."""
-    return any(part.members <= side.members and len(side.members) > 1 for side in (left, right))
-
-
-def _window(region: Region, side: Joined) -> Window | None:
-    """One stream's own window; of several the widest, by the row's own time."""
-    streams = [region.members[one] for one in region.streams(side.members)]
-    if len(streams) == 1:
-        return streams[0].window
-    return Window.seconds(max(one.window.width for one in streams if one.window is not None))

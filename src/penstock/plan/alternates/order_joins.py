@@ -7,15 +7,8 @@ from dataclasses import replace
 
 from penstock.model.operators import Join
 from penstock.model.query import PlanNode
-from penstock.plan.alternates.join_region import (
-    Joined,
-    Region,
-    connected,
-    join_relation,
-    join_stream,
-    leaf,
-    read_region,
-)
+from penstock.plan.alternates.join_building import Joined, connected, join_relation, join_stream, leaf
+from penstock.plan.alternates.join_region import Region, read_region
 from penstock.plan.alternates.sides import sides_of
 from penstock.plan.alternates.space import Space, inputs_of
 from penstock.plan.alternates.texts import renamed
@@ -31,9 +24,10 @@ def order_joins(node: PlanNode, space: Space) -> Iterator[PlanNode]:
     From:       join with C over join of A and B
     To:         join with B over join of A and C, with a project that puts the columns in their places
     Valid when: all joins are inner, their conditions cannot raise, and streams that are joined with a join
-                have sliding windows by time with the column they go by. Relations change places with each
-                other, and sink to one side of a join of streams unless that side has a window by count.
-                Nothing above may depend on the order of rows of one instant (the generator sees to that).
+                have sliding windows by the time their rows came with, and name its column. Relations
+                change places with each other, and sink to one side of a join of streams unless that side
+                has a window by count. Nothing above may depend on the order of rows of one instant (the
+                generator sees to that).
     Why:        a join costs by what its windows hold, so the one that lets least through comes first; and
                 another query may already run a part of the join.
     """

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from penstock.model.operators import (
     Aggregate,
-    Column,
     Join,
-    Operator,
     Project,
     Select,
     Sink,
@@ -19,20 +16,20 @@ from penstock.model.operators import (
     Union,
 )
 from penstock.model.query import PlanNode
-from penstock.model.schema import UNTYPED, Schema
-from penstock.model.window import Window
+from penstock.model.schema import Schema
+from penstock.plan.alternates.narrow import (
+    Narrow,
+    made_over,
+    only,
+    renamed_columns,
+    renamed_window,
+    renaming,
+    same_names,
+)
 from penstock.plan.alternates.needs import asked_of, kept_columns, needs
 from penstock.plan.alternates.sides import sides_of
 from penstock.plan.alternates.space import Input, Space
 from penstock.plan.alternates.texts import renamed
-from penstock.sql.expressions import quoted
-
-
-class _Narrow(NamedTuple):
-    """An input with fewer columns, and what each of those left (in lower case) is called now."""
-
-    below: Input
-    names: Mapping[str, str]
 
 
 def prune_columns(node: PlanNode, space: Space) -> Iterator[PlanNode]:
@@ -50,10 +47,10 @@ def prune_columns(node: PlanNode, space: Space) -> Iterator[PlanNode]:
     if any(not space.schema(one).fields for one in nodes):
         return
     wanted = needs(node, space)
-    narrow: dict[int, _Narrow] = {}
+    narrow: dict[int, Narrow] = {}
     for one in nodes:
         inputs = [
-            _Narrow(Input(narrow[id(child)].below.node, one.port_of(slot)), narrow[id(child)].names)
+            Narrow(Input(narrow[id(child)].below.node, one.port_of(slot)), narrow[id(child)].names)
             for slot, child in enumerate(one.children)
         ]
         narrow[id(one)] = _narrowed(one, space, inputs, wanted[id(one)])
@@ -61,33 +58,33 @@ def prune_columns(node: PlanNode, space: Space) -> Iterator[PlanNode]:
     yield space.shaped(made.below.node, out, [made.names[name.lower()] for name in out.names])
 
 
-def _narrowed(node: PlanNode, space: Space, inputs: Sequence[_Narrow], mine: frozenset[str]) -> _Narrow:
+def _narrowed(node: PlanNode, space: Space, inputs: Sequence[Narrow], mine: frozenset[str]) -> Narrow:
     """A node over narrow inputs, with the columns that are read of it, sometimes more."""
     match node.operator:
         case Source(schema=schema):
-            return _only(_Narrow(Input(node), _same_names(schema.names)), mine, schema, space)
+            return only(Narrow(Input(node), same_names(schema.names)), mine, schema, space)
         case Select(predicate=predicate):
             select = Select(renamed(predicate, inputs[0].names))
-            return _made(node, select, inputs, space, inputs[0].names)
+            return made_over(node, select, inputs, space, inputs[0].names)
         case Split(conditions=conditions):
             split = Split(tuple(renamed(condition, inputs[0].names) for condition in conditions))
-            return _made(node, split, inputs, space, inputs[0].names)
+            return made_over(node, split, inputs, space, inputs[0].names)
         case Project() as project:
             if isinstance(node.children[0].operator, Source):
                 # It keeps what is read already: no second project below it.
-                inputs = [_Narrow(Input(node.children[0]), _same_names(space.schemas(node)[0].names))]
+                inputs = [Narrow(Input(node.children[0]), same_names(space.schemas(node)[0].names))]
             kept = kept_columns(project, mine, space.schemas(node)[0])
-            narrow = Project(_columns(kept, node, inputs[0].names, space))
-            return _made(node, narrow, inputs, space, _same_names(column.name for column in kept))
+            narrow = Project(renamed_columns(kept, node, inputs[0].names, space))
+            return made_over(node, narrow, inputs, space, same_names(column.name for column in kept))
         case Sink(columns=()):
             schema = space.schemas(node)[0]
-            exact = _only(inputs[0], mine, schema, space)
-            if exact.names != _same_names(schema.names):
-                exact = _renaming(exact, schema, space)
-            return _made(node, node.operator, [exact], space, exact.names)
+            exact = only(inputs[0], mine, schema, space)
+            if exact.names != same_names(schema.names):
+                exact = renaming(exact, schema, space)
+            return made_over(node, node.operator, [exact], space, exact.names)
         case Sink(columns=columns) as sink:
-            sink = replace(sink, columns=_columns(columns, node, inputs[0].names, space))
-            return _made(node, sink, inputs, space, _same_names(column.name for column in columns))
+            sink = replace(sink, columns=renamed_columns(columns, node, inputs[0].names, space))
+            return made_over(node, sink, inputs, space, same_names(column.name for column in columns))
         case Union():
             return _union(node, inputs, mine, space)
         case Join():
@@ -96,36 +93,36 @@ def _narrowed(node: PlanNode, space: Space, inputs: Sequence[_Narrow], mine: fro
             return _aggregate(node, _asked(node, inputs, mine, space), mine, space)
 
 
-def _aggregate(node: PlanNode, inputs: Sequence[_Narrow], mine: frozenset[str], space: Space) -> _Narrow:
+def _aggregate(node: PlanNode, inputs: Sequence[Narrow], mine: frozenset[str], space: Space) -> Narrow:
     aggregate, below = node.operator, inputs[0].names
     assert isinstance(aggregate, Aggregate)
     kept = kept_columns(aggregate, mine, space.schemas(node)[0])
-    columns = _columns(kept, node, below, space)
+    columns = renamed_columns(kept, node, below, space)
     keys = tuple(below[key.lower()] for key in aggregate.keys)
     taken = {key.lower() for key in keys} | {column.name.lower() for column in columns}
     if len(taken) < len(keys) + len(columns):
         # What the join below calls the key now is the name of an aggregate: give the key its own name again.
         schema = Schema(tuple(f for f in space.schemas(node)[0].fields if f.name.lower() in below))
-        return _aggregate(node, [_renaming(inputs[0], schema, space)], mine, space)
-    operator = Aggregate(keys, columns, _on(aggregate.window, below))
+        return _aggregate(node, [renaming(inputs[0], schema, space)], mine, space)
+    operator = Aggregate(keys, columns, renamed_window(aggregate.window, below))
     names = {old.lower(): new for old, new in zip(aggregate.keys, keys, strict=True)}
-    return _made(node, operator, inputs, space, names | _same_names(column.name for column in columns))
+    return made_over(node, operator, inputs, space, names | same_names(column.name for column in columns))
 
 
-def _union(node: PlanNode, inputs: Sequence[_Narrow], mine: frozenset[str], space: Space) -> _Narrow:
+def _union(node: PlanNode, inputs: Sequence[Narrow], mine: frozenset[str], space: Space) -> Narrow:
     """Each branch with exactly the columns at the places that are read, in order."""
     schemas = space.schemas(node)
     places = [place for place, name in enumerate(schemas[0].names) if name.lower() in mine]
     branches = []
     for narrow, schema in zip(inputs, schemas, strict=True):
         own = Schema(tuple(schema.fields[place] for place in places))
-        branches.append(_only(narrow, frozenset(name.lower() for name in own.names), own, space))
+        branches.append(only(narrow, frozenset(name.lower() for name in own.names), own, space))
     first = space.schema(branches[0].below.node).names
     names = {schemas[0].names[place].lower(): now for place, now in zip(places, first, strict=True)}
-    return _made(node, node.operator, branches, space, names)
+    return made_over(node, node.operator, branches, space, names)
 
 
-def _join(node: PlanNode, inputs: Sequence[_Narrow], space: Space) -> _Narrow:
+def _join(node: PlanNode, inputs: Sequence[Narrow], space: Space) -> Narrow:
     join = node.operator
     assert isinstance(join, Join)
     before = sides_of(join, space.schemas(node))
@@ -137,7 +134,7 @@ def _join(node: PlanNode, inputs: Sequence[_Narrow], space: Space) -> _Narrow:
         own.lower(): out
         for out, own in zip(after.out.names[len(after.left) :], after.right.values(), strict=True)
     }
-    right = _same_names(join.relation_schema.names) if join.relation is not None else inputs[1].names
+    right = same_names(join.relation_schema.names) if join.relation is not None else inputs[1].names
     names = {
         **{
             old: now_left[inputs[0].names[own.lower()].lower()]
@@ -153,73 +150,15 @@ def _join(node: PlanNode, inputs: Sequence[_Narrow], space: Space) -> _Narrow:
     operator = replace(
         join,
         condition=renamed(join.condition, names),
-        left=_on(join.left, inputs[0].names),
-        right=_on(join.right, right),
+        left=renamed_window(join.left, inputs[0].names),
+        right=renamed_window(join.right, right),
     )
-    return _made(node, operator, inputs, space, names)
+    return made_over(node, operator, inputs, space, names)
 
 
-def _asked(node: PlanNode, inputs: Sequence[_Narrow], mine: frozenset[str], space: Space) -> list[_Narrow]:
+def _asked(node: PlanNode, inputs: Sequence[Narrow], mine: frozenset[str], space: Space) -> list[Narrow]:
     """The inputs with exactly what the node reads of them."""
     return [
-        _only(narrow, asked_of(node, slot, mine, space), schema, space)
+        only(narrow, asked_of(node, slot, mine, space), schema, space)
         for slot, (narrow, schema) in enumerate(zip(inputs, space.schemas(node), strict=True))
     ]
-
-
-def _only(narrow: _Narrow, wanted: frozenset[str], schema: Schema, space: Space) -> _Narrow:
-    """The input with the wanted columns of its old schema and no others, in that order."""
-    fields = tuple(field for field in schema.fields if field.name.lower() in wanted)
-    now = [narrow.names[field.name.lower()] for field in fields]
-    if list(space.schema(narrow.below.node).names) == now:
-        return _Narrow(
-            narrow.below, {field.name.lower(): name for field, name in zip(fields, now, strict=True)}
-        )
-    return _renaming(narrow, Schema(fields), space)
-
-
-def _renaming(narrow: _Narrow, schema: Schema, space: Space) -> _Narrow:
-    """The input with these columns, called as they were at first."""
-    columns = tuple(
-        Column(
-            field.name,
-            quoted(narrow.names[field.name.lower()]),
-            None if field.type == UNTYPED else field.type,
-        )
-        for field in schema.fields
-    )
-    return _Narrow(Input(space.over(Project(columns), narrow.below)), _same_names(schema.names))
-
-
-def _made(
-    node: PlanNode, operator: Operator, inputs: Sequence[_Narrow], space: Space, names: Mapping[str, str]
-) -> _Narrow:
-    """The node with another operator; itself if nothing changed."""
-    below = [one.below for one in inputs]
-    if operator == node.operator and all(
-        one.node is child for one, child in zip(below, node.children, strict=True)
-    ):
-        return _Narrow(Input(node), names)
-    name = node.name if isinstance(operator, Sink) else None
-    return _Narrow(Input(space.over(operator, *below, estimate=node.estimate, name=name)), names)
-
-
-def _columns(
-    columns: Sequence[Column], node: PlanNode, names: Mapping[str, str], space: Space
-) -> tuple[Column, ...]:
-    """The columns over an input whose names have changed, with the types they had."""
-    out = space.schema(node)
-    made = []
-    for column in columns:
-        text, field = renamed(column.expression, names), out.get(column.name)
-        changed = text != column.expression and field is not None and field.type != UNTYPED
-        made.append(Column(column.name, text, field.type if changed and field else column.type))
-    return tuple(made)
-
-
-def _on(window: Window | None, names: Mapping[str, str]) -> Window | None:
-    return window if window is None or window.on is None else replace(window, on=names[window.on.lower()])
-
-
-def _same_names(names: Iterator[str] | Sequence[str]) -> dict[str, str]:
-    return {name.lower(): name for name in names}

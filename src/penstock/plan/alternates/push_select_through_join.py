@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from penstock.model.operators import Join, Select
 from penstock.model.query import PlanNode
-from penstock.plan.alternates.safety import any_can_raise, by_count, free
+from penstock.plan.alternates.safety import any_can_raise, by_count, free, reads_clock
 from penstock.plan.alternates.sides import Side, Sides, sides_of
 from penstock.plan.alternates.space import Input, Space, inputs_of
 from penstock.plan.alternates.texts import reads
@@ -37,6 +37,7 @@ def push_select_through_join(node: PlanNode, space: Space) -> Iterator[PlanNode]
     Valid when: the part reads one side only, neither it, nor a part before it, nor the join's condition can
                 raise, and that side has no window by count and is no stored relation. From above an outer
                 join only through the side whose rows all come out; from its condition only to the other one.
+                A part that asks for the time of day stays: it is fixed with each batch of rows.
                 A part that reads both sides becomes part of the condition, if the join is inner.
     Why:        a join costs by what its windows hold; the papers' own example of an alternate plan.
     """
@@ -70,7 +71,7 @@ def push_select_through_join(node: PlanNode, space: Space) -> Iterator[PlanNode]
             kept.append(part)
     stays = []
     for part in condition:
-        side = sides.of(part)
+        side = None if reads_clock(part) else sides.of(part)
         if side is not None and side in _FROM_CONDITION[join.type] and _open(join, side):
             moved[side].append(sides.below(part, side))
         else:

@@ -18,16 +18,11 @@ from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.plan.conjunctions import is_expression
 from penstock.sql.dialect import parse_expression, render
+from penstock.sql.functions.catalogue import find
+from penstock.sql.functions.function import Function
 from penstock.sql.typing import TypeProblem
 from penstock.sql.typing import can_raise as tree_can_raise
 from penstock.sql.windowing import read_within
-
-#: Aggregates whose result does not depend on the order of rows; of any other it is taken to do so.
-UNORDERED = frozenset(
-    {"any", "avg", "bit_and", "bit_or", "bit_xor", "bool_and", "bool_or", "count", "count_if", "every", "max"}
-    | {"mean", "min", "some", "std", "stddev", "stddev_pop", "stddev_samp", "sum", "var_pop", "var_samp"}
-    | {"variance", "window"}
-)
 
 
 @lru_cache(maxsize=20_000)
@@ -46,9 +41,20 @@ def any_can_raise(texts: Iterable[str], schema: Schema) -> bool:
     return any(can_raise(text, schema) for text in texts)
 
 
+@lru_cache(maxsize=20_000)
+def reads_clock(text: str) -> bool:
+    """Whether it asks for the time of day, which is fixed with the batch a row is in."""
+    return any(found is not None and found.kind == "clock" for found in _functions(text))
+
+
+def stays(text: str, schema: Schema) -> bool:
+    """Whether a predicate may not be moved through what makes other rows."""
+    return can_raise(text, schema) or reads_clock(text)
+
+
 def free(parts: Sequence[str], schema: Schema) -> int:
-    """How many of a conjunction's parts, from the first, may leave it: those before one that can raise."""
-    return next((place for place, part in enumerate(parts) if can_raise(part, schema)), len(parts))
+    """How many of a conjunction's parts, from the first, may leave it: those before one that stays."""
+    return next((place for place, part in enumerate(parts) if stays(part, schema)), len(parts))
 
 
 def project_can_raise(project: Project, schema: Schema) -> bool:
@@ -103,10 +109,18 @@ def depends_on_order(operator: Operator) -> bool:
             return False
 
 
-@lru_cache(maxsize=20_000)
 def _unordered(column: Column) -> bool:
-    calls = list(parse_expression(column.expression).find_all(exp.Anonymous))
-    return bool(calls) and all(str(call.this).lower() in UNORDERED for call in calls[:1])
+    """Of a function that is not known nobody can say."""
+    found = _functions(column.expression) if column.expression != "window()" else ()
+    return all(one is not None and not one.order_dependent for one in found)
+
+
+@lru_cache(maxsize=20_000)
+def _functions(text: str) -> tuple[Function | None, ...]:
+    """The functions that an expression calls."""
+    if read_within(text) is not None:
+        return ()
+    return tuple(find(str(call.this)) for call in parse_expression(text).find_all(exp.Anonymous))
 
 
 def can_be_read(root: PlanNode) -> bool:

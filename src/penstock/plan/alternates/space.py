@@ -37,7 +37,7 @@ class Space:
         self.costing = Costing(rates)
         self._nodes: dict[object, PlanNode] = {}
         self._schemas: dict[int, Schema] = {}
-        self._rewrites: dict[tuple[int, int, bool], tuple[PlanNode, ...]] = {}
+        self._rewrites: dict[object, tuple[tuple[Rule, PlanNode], ...]] = {}
         self._nodes_of: dict[int, tuple[PlanNode, ...]] = {}
 
     def over(
@@ -122,12 +122,14 @@ class Space:
         )
         return self.over(Project(columns), Input(below))
 
-    def rewrites(self, rule: Rule, node: PlanNode) -> tuple[PlanNode, ...]:
-        """What a rule makes of a node, found once."""
-        key = id(rule), id(node), self.any_order
-        if key not in self._rewrites:
-            self._rewrites[key] = tuple(new for new in rule(node, self) if new is not node)
-        return self._rewrites[key]
+    def rewrites(self, rules: tuple[Rule, ...], node: PlanNode) -> tuple[tuple[Rule, PlanNode], ...]:
+        """What these rules make of a node, found once."""
+        key = rules, id(node), self.any_order
+        known = self._rewrites.get(key)
+        if known is None:
+            known = tuple((rule, new) for rule in rules for new in rule(node, self) if new is not node)
+            self._rewrites[key] = known
+        return known
 
     def _one(self, node: PlanNode) -> PlanNode:
         # By the children's identity, not by their value: comparing whole trees would take for ever.

@@ -1,0 +1,144 @@
+"""Statements change the catalog, and answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.errors import SqlError
+from penstock.model.qos import QoS
+from penstock.sql.catalog import Catalog
+from penstock.sql.session import Answer, run
+from tests.sql.streams import catalog
+
+NOW_S = 1_000_000.0
+
+
+def after(sql: str) -> tuple[Catalog, Answer]:
+    changed, answers = run(sql, catalog(), now_s=NOW_S)
+    return changed, answers[-1]
+
+
+def test_a_stream_has_columns_a_time_a_rate_and_options() -> None:
+    changed, answer = after(
+        "CREATE STREAM plugs (at TIMESTAMP, id BIGINT NOT NULL COMMENT 'the plug', m MAP<STRING, ARRAY<INT>>, "
+        "WATERMARK FOR at AS at - INTERVAL '1 minute 30 seconds') "
+        "USING JSON OPTIONS (path 'it''s here', rate = '50 rows per second', endless = 'false')"
+    )
+    plugs = changed.streams["plugs"]
+    assert answer.text == "stream 'plugs' created"
+    assert str(plugs.schema) == "at timestamp, id bigint, m map<string,array<int>>"
+    assert (plugs.time, plugs.delay_s, plugs.rate, plugs.endless) == ("at", 90.0, 50.0, False)
+    assert (plugs.format, plugs.options["path"]) == ("json", "it's here")
+
+
+def test_a_query_has_what_its_owner_asked_for() -> None:
+    changed, answer = after(
+        "CREATE CONTINUOUS QUERY hot WITH (latency = 1500 ms, tolerance = '20%', memory = 64MB, throughput = 100/s, "
+        "freshness = '95%', weight = 0.8) AS SELECT * FROM temps WHERE temp > 30"
+    )
+    assert answer.query is not None
+    assert answer.query.qos == QoS(1.5, 64e6, 100.0, 0.95, 0.8, 0.2)
+    assert changed.queries == {"hot": answer.query}
+
+
+@pytest.mark.parametrize(
+    ("options", "start_s", "stop_s", "back_s"),
+    [
+        ("start = '-10 min'", None, None, 600.0),
+        ("start = '5 min', stop = '1 hour'", NOW_S + 300, NOW_S + 3600, 0.0),
+        ("start = '1970-01-12 13:46:41'", NOW_S + 1, None, 0.0),
+        ("start = '1970-01-12T13:46:30+00:00'", None, None, 10.0),
+    ],
+)
+def test_times_are_relative_or_of_the_calendar_and_the_past_is_read_back(
+    options: str, start_s: float | None, stop_s: float | None, back_s: float
+) -> None:
+    _, answer = after(f"CREATE CONTINUOUS QUERY q WITH ({options}) AS SELECT * FROM temps")
+    assert answer.query is not None
+    assert (answer.query.start_s, answer.query.stop_s, answer.query.back_s) == (start_s, stop_s, back_s)
+
+
+def test_wishes_change_while_a_query_runs_and_can_be_taken_back() -> None:
+    changed, answer = after(
+        "CREATE CONTINUOUS QUERY q WITH (latency = 2s, weight = 0.5) AS SELECT * FROM temps; "
+        "ALTER QUERY Q SET (weight = 0.25, latency = NULL)"
+    )
+    assert answer.text == "query 'q' altered"
+    assert changed.queries["q"].qos == QoS(weight=0.25)
+
+
+def test_a_one_time_query_has_a_window() -> None:
+    _, answer = after("CREATE ONE-TIME QUERY q AS SELECT count(*) FROM temps [RANGE 10 SECONDS]")
+    assert answer.query is not None
+    assert answer.query.one_time
+
+
+def test_what_nothing_uses_can_be_dropped() -> None:
+    changed, answer = after(
+        "CREATE VIEW hot AS SELECT * FROM temps WHERE temp > 30; CREATE CONTINUOUS QUERY q AS SELECT * FROM hot; "
+        "CREATE SINK k FROM q USING parquet OPTIONS (path '/x'); STOP QUERY q AND DRAIN; "
+        "DROP SINK k; DROP QUERY q; DROP VIEW hot; DROP TABLE IF EXISTS nothing; DROP STREAM temps"
+    )
+    assert answer.text == "stream 'temps' dropped"
+    assert not changed.views
+    assert not changed.queries
+    assert not changed.sinks
+    assert not changed.stopped
+    assert "temps" not in changed.streams
+
+
+def test_what_exists_is_left_alone_if_asked() -> None:
+    changed, answer = after("CREATE STREAM IF NOT EXISTS temps (x INT) USING csv")
+    assert answer.text == "'temps' exists already"
+    assert changed == catalog()
+
+
+def test_a_view_keeps_its_meaning_and_its_window_columns() -> None:
+    _, answer = after(
+        "CREATE VIEW counts AS SELECT window, room, count(*) AS n FROM temps GROUP BY window(t, '10 s'), room; "
+        "DESCRIBE counts"
+    )
+    assert answer.rows == (
+        ("window", "struct<start:timestamp,end:timestamp>"),
+        ("room", "string"),
+        ("n", "bigint"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "row"),
+    [
+        ("STREAMS", ("temps", "t timestamp, room string, temp double, id int", "t", "5 s behind", "csv")),
+        ("TABLES", ("rooms", "room string, floor int, size double", "csv")),
+        ("VIEWS", ("hot", "room string", "temps")),
+        ("QUERIES", ("q", "room string", "latency 2 s, weight 0.5", "stopped")),
+        ("SINKS", ("k", "q", "csv", "path = 'out'")),
+        ("POLICIES", ("fas-mcq",)),
+    ],
+)
+def test_everything_can_be_shown(what: str, row: tuple[str, ...]) -> None:
+    _, answer = after(
+        "CREATE VIEW hot AS SELECT room FROM temps WHERE temp > 30; "
+        "CREATE CONTINUOUS QUERY q WITH (latency = 2s, weight = 0.5) AS SELECT * FROM hot; "
+        f"CREATE SINK k FROM q USING csv OPTIONS (path 'out'); STOP QUERY q; SET policy = 'fas-mcq'; SHOW {what}"
+    )
+    assert row in answer.rows
+    assert len(answer.columns) == len(row)
+
+
+def test_comments_semicolons_in_strings_and_empty_statements() -> None:
+    changed, _ = after("-- one; two\n;; CREATE CONTINUOUS QUERY q AS SELECT ';' AS s /* ; */ FROM temps; -- end")
+    assert list(changed.queries) == ["q"]
+
+
+def test_an_error_says_its_line_in_a_long_text() -> None:
+    with pytest.raises(SqlError) as error:
+        after("SHOW STREAMS;\n\nCREATE CONTINUOUS QUERY q AS\n\tSELECT tmep\n\tFROM temps;")
+    assert (error.value.line, error.value.column) == (4, 9)
+
+
+def test_nothing_of_a_bad_statement_stays() -> None:
+    before = catalog()
+    with pytest.raises(SqlError):
+        run("SPLIT STREAM temps INTO hot WHERE temp > 30, doors WHERE temp < 3", before)
+    assert before == catalog()
