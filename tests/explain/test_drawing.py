@@ -60,7 +60,7 @@ def test_no_text_lies_on_another_or_leaves_the_picture(twenty: Explanation) -> N
     figure.canvas.draw()
     boxes = [text.get_window_extent() for text in figure.findobj(Text) if text.get_text()]
     width, height = figure.canvas.get_width_height()
-    assert all(0 <= box.x0 and box.x1 <= width and 0 <= box.y0 and box.y1 <= height for box in boxes)
+    assert all(box.x0 >= 0 and box.x1 <= width and box.y0 >= 0 and box.y1 <= height for box in boxes)
     # A line's extent has room for letters that go up or down, and lines are close: a third of it may meet.
     shrunk = [box.expanded(1.0, 0.6) for box in boxes]
     assert not [1 for one, other in combinations(shrunk, 2) if one.overlaps(other)]

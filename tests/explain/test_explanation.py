@@ -20,7 +20,7 @@ def test_the_second_query_shares_what_the_first_runs() -> None:
     explanation = explain(HOME)
     hot, means = query(explanation, "hot"), query(explanation, "means")
     assert [one.shared_with for one in hot.work] == [(), ()]
-    assert [(one.text, one.shared_with) for one in means.work][0] == ("select temp > 30", ("hot",))
+    assert (means.work[0].text, means.work[0].shared_with) == ("select temp > 30", ("hot",))
     assert [one.text.split()[0] for one in means.added] == ["aggregate", "project"]
     assert explanation.separate == 5
     assert len(explanation.graph.operators) == 4
@@ -56,7 +56,7 @@ def test_of_the_plans_considered_the_first_was_chosen_and_the_written_one_is_amo
     assert len(written) == 1
     assert written[0].operators == 3
     assert written[0].shared == 0
-    assert joined.considered[0].shared == 1  # the select, not the stream
+    assert max(one.shared for one in joined.considered) == 1  # the select; streams do not count
 
 
 def test_explain_leaves_a_query_out_and_a_bare_select_has_a_plan() -> None:
@@ -144,7 +144,7 @@ def test_an_error_says_where(sql: str, error: type[PenstockError], says: str) ->
 
 
 def test_a_wrong_policy_is_found_before_the_statements_are_read() -> None:
-    with pytest.raises(PolicyError, match="^no policy 'chian'"):
+    with pytest.raises(PolicyError, match=r"^no policy 'chian'"):
         explain("nonsense", "chian")
 
 

@@ -7,7 +7,7 @@ from rich.console import Console
 
 from penstock.bench.queries import STREAMS, random_queries
 from penstock.explain.explanation import explain
-from penstock.explain.quantities import bytes_text, ratio_text, rate_text
+from penstock.explain.quantities import bytes_text, rate_text, ratio_text
 from penstock.explain.text import WIDTH, explanation_text, rules_text
 from penstock.explain.wishes import wishes
 from penstock.model.qos import QoS

@@ -122,6 +122,8 @@ map_from_entries(ast); map_keys(m); map_values(m); map_zip_with(m, m, (k, v, o) 
 named_struct('a', 1, 'b', s); sequence(i, i); sequence(dt, dt); sequence(ts, ts, INTERVAL '1' HOUR)
 size(ai); size(m); slice(ai, 1, 2); sort_array(ai); sort_array(sa, false); struct(i, s)
 struct(i AS x, 1, st.a, upper(s)); transform(ai, x -> x + 1); transform(ai, (x, n) -> string(n))
+transform(sa, x -> upper(x)); transform_values(m, (k, v) -> k); map_zip_with(m, m, (k, v, o) -> k)
+aggregate(sa, '', (acc, x) -> concat(acc, x)); reduce(sa, '', (acc, x) -> x)
 transform_keys(m, (k, v) -> upper(k)); transform_values(m, (k, v) -> v + 0.5); try_element_at(ai, 1)
 try_element_at(m, 'x'); zip_with(ai, sa, (x, y) -> concat(x, y))
 """
@@ -174,7 +176,8 @@ kll_sketch_merge_double(bn, bn); kll_sketch_merge_float(bn, bn); kll_sketch_to_s
 kll_sketch_to_string_double(bn); kll_sketch_to_string_float(bn)
 """
 _TUPLE_SKETCHES = """
-tuple_sketch_agg_K(i, 1); tuple_difference_K(bn, bn); tuple_difference_theta_K(bn, bn); tuple_intersection_agg_K(bn)
+tuple_sketch_agg_K(i, 1); tuple_difference_K(bn, bn)
+tuple_difference_theta_K(bn, bn); tuple_intersection_agg_K(bn)
 tuple_intersection_K(bn, bn); tuple_intersection_theta_K(bn, bn); tuple_sketch_estimate_K(bn)
 tuple_sketch_summary_K(bn); tuple_sketch_theta_K(bn); tuple_union_agg_K(bn); tuple_union_K(bn, bn)
 tuple_union_theta_K(bn, bn)

@@ -11,8 +11,7 @@ from penstock.model.query import PlanNode
 from penstock.model.schema import UNTYPED, Schema
 from penstock.model.window import Window
 from penstock.plan.alternates.space import Input, Space
-from penstock.plan.alternates.texts import renamed
-from penstock.sql.expressions import quoted
+from penstock.plan.alternates.texts import quoted, renamed
 
 
 class Narrow(NamedTuple):

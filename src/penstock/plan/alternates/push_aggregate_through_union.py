@@ -14,9 +14,8 @@ from penstock.model.schema import Field
 from penstock.model.window import Window
 from penstock.plan.alternates.push_select_through_union import by_position, same_columns
 from penstock.plan.alternates.space import Input, Space, inputs_of
-from penstock.plan.alternates.texts import all_read, renamed
+from penstock.plan.alternates.texts import all_read, quoted, renamed
 from penstock.sql.dialect import parse_expression, render
-from penstock.sql.expressions import quoted
 
 #: How the partial results of an aggregate are put together.
 _MERGED_BY = {

@@ -10,9 +10,9 @@ from penstock.model.estimates import Estimate
 from penstock.model.operators import Column, Operator, Project, Select, Sink, output_schema
 from penstock.model.query import PlanNode
 from penstock.model.schema import UNTYPED, Schema
+from penstock.plan.alternates.texts import quoted
 from penstock.plan.conjunctions import conjunction
 from penstock.plan.costing import Costing
-from penstock.sql.expressions import quoted
 
 
 class Input(NamedTuple):

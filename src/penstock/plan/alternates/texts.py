@@ -10,6 +10,8 @@ from penstock.plan.conjunctions import conjunction, conjuncts
 from penstock.sql import expressions
 from penstock.sql.windowing import read_within, within
 
+quoted = lru_cache(maxsize=20_000)(expressions.quoted)
+
 
 @lru_cache(maxsize=20_000)
 def reads(text: str) -> frozenset[str]:
@@ -38,14 +40,14 @@ def replaced(text: str, by: Mapping[str, str]) -> str:
     changed = tuple(
         (name, by[name.lower()])
         for name in _columns(text)
-        if by.get(name.lower(), name) not in (name, expressions.quoted(name))
+        if by.get(name.lower(), name) not in (name, quoted(name))
     )
     return _substituted(text, changed) if changed else text
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
     """The expression with columns under other names; the keys are in lower case."""
-    return replaced(text, {name: expressions.quoted(names[name]) for name in reads(text) if name in names})
+    return replaced(text, {name: quoted(names[name]) for name in reads(text) if name in names})
 
 
 @lru_cache(maxsize=20_000)
