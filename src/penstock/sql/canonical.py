@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from penstock.model.schema import Schema
 from penstock.sql.dialect import parse_expression, render
+from penstock.sql.expressions import columns, conjunction, conjuncts, plain_column
 from penstock.sql.parentheses import parenthesised, unwrapped
 from penstock.sql.typing import can_raise
 
@@ -35,10 +36,38 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
 }
 
 
-@lru_cache(maxsize=50_000)
 def canonical(text: str, schema: Schema) -> str:
     """The text that all expressions of this meaning share, as far as they are recognised."""
+    if plain_column(text) is not None:
+        return text
+    # Only the columns it reads matter, so that one text is worked out once, whatever stands beside them.
+    fields = (schema.get(name) for name in columns(text))
+    return _canonical(text, Schema(tuple(field for field in fields if field is not None)))
+
+
+@lru_cache(maxsize=50_000)
+def _canonical(text: str, schema: Schema) -> str:
+    parts = conjuncts(text)
+    if len(parts) > 1:
+        return _conjunction([canonical(part, schema) for part in parts], schema)
     return render(parenthesised(_form(unwrapped(parse_expression(text)), schema)))
+
+
+def _conjunction(parts: list[str], schema: Schema) -> str:
+    parts = [part for whole in parts for part in conjuncts(whole)]  # a BETWEEN has become two
+    if not any(_can_raise(part, schema) for part in parts):
+        parts = sorted(set(parts))
+    return conjunction(parts)
+
+
+def _can_raise(text: str, schema: Schema) -> bool:
+    fields = (schema.get(name) for name in columns(text))
+    return _can_raise_over(text, Schema(tuple(field for field in fields if field is not None)))
+
+
+@lru_cache(maxsize=50_000)
+def _can_raise_over(text: str, schema: Schema) -> bool:
+    return can_raise(parse_expression(text), schema)
 
 
 def _form(tree: exp.Expr, schema: Schema) -> exp.Expr:

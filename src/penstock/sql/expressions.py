@@ -66,8 +66,11 @@ def _first_name(node: exp.Column) -> str:
     return node.parts[0].name
 
 
+@lru_cache(maxsize=20_000)
 def plain_column(text: str) -> str | None:
     """The column's name, if the expression is nothing but a column."""
+    if _PLAIN.fullmatch(text) and text.lower() not in _RESERVED:
+        return text
     tree = parse_expression(text)
     return tree.name if isinstance(tree, exp.Column) and len(tree.parts) == 1 else None
 
@@ -77,8 +80,16 @@ _ATOMS = (exp.Column, exp.Literal, exp.Anonymous, exp.Cast, exp.Boolean, exp.Nul
 
 def substituted(text: str, by: Mapping[str, str]) -> str:
     """The expression with columns replaced by expressions; names not in `by` stay."""
-    if not any(name in by for name in columns(text)):
-        return text
+    used = tuple((name, by[name]) for name in columns(text) if name in by)
+    return _substituted(text, used) if used else text
+
+
+@lru_cache(maxsize=20_000)
+def _substituted(text: str, used: tuple[tuple[str, str], ...]) -> str:
+    by = dict(used)
+    plain = plain_column(text)
+    if plain is not None:
+        return by[plain]
 
     def replace(node: exp.Expr) -> exp.Expr:
         if not isinstance(node, exp.Column) or not is_bound_column(node) or _first_name(node) not in by:
@@ -97,9 +108,13 @@ def substituted(text: str, by: Mapping[str, str]) -> str:
     return render(tree.this if isinstance(tree, exp.Paren) else tree)
 
 
+@lru_cache(maxsize=20_000)
 def conjuncts(text: str) -> tuple[str, ...]:
     """The parts of an AND, in the order they are written; the expression itself if it is none."""
-    return tuple(render(part) for part in _conjuncts(parse_expression(text)))
+    tree = parse_expression(text)
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return tuple(render(part) for part in _conjuncts(tree)) if isinstance(tree, exp.And) else (text,)
 
 
 def _conjuncts(tree: exp.Expr) -> Iterator[exp.Expr]:
