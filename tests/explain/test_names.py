@@ -30,6 +30,16 @@ def test_a_computed_column_does_not_take_the_name_of_a_streams() -> None:
     assert explained.operators[-1].text == "sink explained: room_2 AS room, room AS r"
 
 
+def test_columns_from_the_right_side_of_a_join_have_names_too() -> None:
+    counted = "(SELECT window, count(*) AS n FROM {} GROUP BY window(t, '10 s'))"
+    explained = explain(
+        HOME + f"EXPLAIN SELECT a.n, b.n AS m FROM {counted.format('temps')} a "
+        f"JOIN {counted.format('doors')} b ON a.window = b.window"
+    ).queries[-1]
+    assert not [one.text for one in explained.operators if "c_" in one.text]
+    assert not [name for one in explained.operators for name in one.schema.names if "c_" in name]
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_every_computed_column_gets_a_name_of_its_own(seed: int) -> None:
     streams = catalog()

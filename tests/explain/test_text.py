@@ -107,6 +107,7 @@ def test_wishes_in_words(qos: QoS, words: str) -> None:
 def test_numbers_for_people() -> None:
     assert [rate_text(value) for value in (0, 0.5, 3.14159, 12345.6)] == ["0", "0.5", "3.14", "12,346"]
     assert [ratio_text(value) for value in (0.0, 0.00012, 1.0, 127.4)] == ["0%", "0.0120%", "100%", "×127"]
+    assert bytes_text(1e-6) == "<1 B"
     assert [bytes_text(value) for value in (0, 240, 417_600, 2.24e6)] == ["0 B", "240 B", "418 kB", "2.24 MB"]
 
 

@@ -38,7 +38,7 @@ def test_types_are_printed_as_spark_prints_them(written: str, printed: str) -> N
     "written", ["", "nosuch", "array<>", "map<int>", "int int", "interval second to day"]
 )
 def test_what_is_no_type_is_refused(written: str) -> None:
-    with pytest.raises(ValueError, match="type|missing|interval"):
+    with pytest.raises(ValueError, match=r"type|missing|interval"):
         parse(written)
 
 

@@ -23,7 +23,8 @@ PROBLEMS = {
     "explode(ai)": "explode puts out several rows for one, which is not supported: use functions of arrays, "
     "such as transform.",
     "reflect('a', 'b')": "reflect calls Java code, which queries must not: use SQL functions.",
-    "window(ts, '1 hour')": "window belongs into GROUP BY: group by it and select window.start and window.end.",
+    "window(ts, '1 hour')": "window belongs into GROUP BY: group by it and select window.start and "
+    "window.end.",
     "substring(s)": "substring takes 2 or 3 arguments, not 1.",
     "upper()": "upper takes 1 argument, not 0.",
     "pi(1)": "pi takes no arguments, not 1.",
@@ -52,7 +53,8 @@ PROBLEMS = {
     "max(s) IGNORE NULLS": "max cannot take IGNORE NULLS: leave it out.",
     "sum(i) WITHIN GROUP (ORDER BY i)": "sum cannot take WITHIN GROUP: leave it out.",
     "percentile_cont(0.5)": "percentile_cont needs WITHIN GROUP (ORDER BY …) behind it: add the clause.",
-    "listagg(s) WITHIN GROUP (ORDER BY m)": "listagg cannot order by map<string,int>: take a value that can be ordered.",
+    "listagg(s) WITHIN GROUP (ORDER BY m)": "listagg cannot order by map<string,int>: "
+    "take a value that can be ordered.",
     # operators
     "ai + 1": "array<int> + int cannot be computed: cast both to numbers.",
     "i AND b": "AND needs a condition, not int: compare with something.",
@@ -99,10 +101,11 @@ def test_a_problem_points_at_the_part_at_fault() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    """i = bi; i < 5; s = 'x'; b AND NOT b; s IS NULL; s LIKE 'x%'; i IN (1, 2); d BETWEEN 0 AND 1; d + f; d * 2; -d
-    CASE WHEN b THEN i ELSE bi END; CAST(i AS bigint); CAST(i AS double); CAST(ts AS string); TRY_CAST(s AS int)
-    ts + INTERVAL '1' HOUR; st.a; m['x']; upper(s); coalesce(i, bi); DATE '2024-02-29'; ts > '2024-01-01'; 1Y; -5
-    ts > TIMESTAMP '2024-01-01 00:00:00'; count(*); max(i); try_divide(i, i); transform(sa, x -> upper(x)); s RLIKE 'x'
+    """i = bi; i < 5; s = 'x'; b AND NOT b; s IS NULL; s LIKE 'x%'; i IN (1, 2); d BETWEEN 0 AND 1; d + f
+    d * 2; -d; CASE WHEN b THEN i ELSE bi END; CAST(i AS bigint); CAST(i AS double); CAST(ts AS string)
+    TRY_CAST(s AS int); ts + INTERVAL '1' HOUR; st.a; m['x']; upper(s); coalesce(i, bi)
+    DATE '2024-02-29'; ts > '2024-01-01'; 1Y; -5; ts > TIMESTAMP '2024-01-01 00:00:00'; count(*); max(i)
+    try_divide(i, i); transform(sa, x -> upper(x)); s RLIKE 'x'
     max(i) FILTER (WHERE b) IS NULL AND FALSE OR b""".replace("\n", ";").split(";"),
 )
 def test_what_cannot_raise(text: str) -> None:
@@ -111,10 +114,11 @@ def test_what_cannot_raise(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    """i + 1; i * i; -i; i / 2; d / 2; i % 2; i div 2; dc + 1; CAST(s AS int); CAST(bi AS int); CAST(d AS int); s = i
-    ai[0]; element_at(ai, 1); s + 1; coalesce(s, i); i IN ('a'); sum(i); to_date(s, 'y'); raise_error('x'); s RLIKE s
-    upper(string(1 / i)); CASE WHEN b THEN 1 / i END; transform(ai, x -> x + 1); s AND b; dt + i; abs(i); DATE 'x'
-    year(s); bigint(s); ts > 'soon'; array_contains(ai, d / 0); 200Y""".replace("\n", ";").split(";"),
+    """i + 1; i * i; -i; i / 2; d / 2; i % 2; i div 2; dc + 1; CAST(s AS int); CAST(bi AS int)
+    CAST(d AS int); s = i; ai[0]; element_at(ai, 1); s + 1; coalesce(s, i); i IN ('a'); sum(i)
+    to_date(s, 'y'); raise_error('x'); s RLIKE s; upper(string(1 / i)); CASE WHEN b THEN 1 / i END
+    transform(ai, x -> x + 1); s AND b; dt + i; abs(i); DATE 'x'; year(s); bigint(s); ts > 'soon'
+    array_contains(ai, d / 0); 200Y""".replace("\n", ";").split(";"),
 )
 def test_what_can_raise(text: str) -> None:
     assert can_raise(parse_expression(text.strip()), SCHEMA)

@@ -1,7 +1,8 @@
 """What planning costs: a query's text into its chosen plan, and that plan into a graph that already runs.
 
 Both with queries that overlap (`queries`). Merging is measured where the graph holds so many queries less
-one, with several that come next, none of which stays. Processor time, since noise from others is not ours.
+one, with several that come next, none of which stays. Processor time, since noise from others is not ours;
+and without the garbage collector, as `timeit` does it, or whichever query it meets would pay for all.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 import gc
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from penstock.bench.queries import catalog, random_queries
@@ -68,9 +70,8 @@ def measure(
     for number, text in enumerate(texts):
         if progress is not None:
             progress(number, 2 * queries + TRIES)
-        begun = time.process_time()
-        query, alone = _planned(text, streams)
-        planning.append(1e3 * (time.process_time() - begun))
+        with _stopwatch(planning):
+            query, alone = _planned(text, streams)
         bound.append(query)
         separate += len(alone.operators) if number < queries else 0
     merging: dict[str, float] = {}
@@ -94,13 +95,23 @@ def _planned(text: str, streams: Catalog) -> tuple[Query, Graph]:
 
 def _merging_ms(graph: Graph, queries: list[Query], rates: Mapping[str, float]) -> float:
     """The median of merging each of them into the graph."""
-    taken = []
+    taken: list[float] = []
     for query in queries:
-        gc.collect()
-        begun = time.process_time()
-        admit(graph, query, rates)
-        taken.append(1e3 * (time.process_time() - begun))
+        with _stopwatch(taken):
+            admit(graph, query, rates)
     return round(statistics.median(taken), 3)
+
+
+@contextmanager
+def _stopwatch(taken: list[float]) -> Iterator[None]:
+    """Appends the milliseconds that its block took."""
+    gc.disable()
+    try:
+        begun = time.process_time()
+        yield
+        taken.append(1e3 * (time.process_time() - begun))
+    finally:
+        gc.enable()
 
 
 def _spread(values: list[float]) -> Spread:

@@ -17,7 +17,7 @@ from penstock.plan.canonical import Forms
 from penstock.plan.text import operator_text
 from penstock.sql.expressions import quoted
 
-_COMPUTED = re.compile(r"`?\b(c_[0-9a-f]{10})\b`?")
+_COMPUTED = re.compile(r"`?\b((?:right_)*c_[0-9a-f]{10})\b`?")
 
 
 def own_names(root: PlanNode) -> Mapping[str, str]:

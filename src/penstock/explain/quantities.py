@@ -26,6 +26,8 @@ def cpu_text(cpu_s_per_s: float) -> str:
 
 def bytes_text(size: float) -> str:
     """`64 B`, `1.2 kB`, `3.4 GB`."""
+    if 0 < size < 1:
+        return "<1 B"
     for unit in ("B", "kB", "MB", "GB"):
         if size < 999.5:
             return f"{size:.3g} {unit}"

@@ -139,6 +139,8 @@ class _Binder:
         source = tree.args.get("from_")
         if source is None:
             raise Problem(tree, "this SELECT has no FROM; name the stream it reads")
+        if not tree.expressions:
+            raise Problem(source.this, "this SELECT names no columns; write SELECT * for all")
         if tree.args.get("kind"):
             raise Problem(tree, f"SELECT AS {tree.args['kind']} is not supported; use struct(…)")
         where = tree.args.get("where")
