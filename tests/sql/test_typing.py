@@ -12,75 +12,75 @@ from tests.sql.function_examples import SCHEMA
 
 PROBLEMS = {
     # names
-    "roomm": "There is no column 'roomm'. Did you mean 'room'?",
+    "roomm": "there is no column 'roomm'. Did you mean 'room'?",
     "st.c": "struct<a:int,b:string> has no field 'c'.",
-    "i.a": "int has no fields, so there is no 'a' in it.",
-    "localtimestamp": "There is no column 'localtimestamp'. Write localtimestamp().",
+    "i.a": "int has no fields, so there is no 'a' in it",
+    "localtimestamp": "there is no column 'localtimestamp'. Write localtimestamp().",
     # functions
-    "avgg(i)": "There is no function 'avgg'. Did you mean 'avg'?",
-    "rand()": "rand draws at random, so that a repeated run would differ: use a column of the stream, "
-    "or hash(column) for a choice that looks random.",
-    "explode(ai)": "explode puts out several rows for one, which is not supported: use functions of arrays, "
-    "such as transform.",
-    "reflect('a', 'b')": "reflect calls Java code, which queries must not: use SQL functions.",
-    "window(ts, '1 hour')": "window belongs into GROUP BY: group by it and select window.start and "
-    "window.end.",
-    "substring(s)": "substring takes 2 or 3 arguments, not 1.",
-    "upper()": "upper takes 1 argument, not 0.",
-    "pi(1)": "pi takes no arguments, not 1.",
-    "coalesce()": "coalesce takes at least 1 argument, not 0.",
-    "mask(s, lowerChar => 'x')": "mask takes its arguments by position here: leave out the name.",
-    "upper(m)": "Argument 1 of upper must be a string, not map<string,int>: cast it or take another.",
-    "sum(b)": "Argument 1 of sum must be a number or an interval, not boolean: cast it or take another.",
-    "round(d, i)": "Argument 2 of round must be the same for all rows: write it out.",
-    "greatest(i, b)": "greatest cannot order its arguments (int, boolean): cast them to one type.",
-    "coalesce(i, b)": "The arguments of coalesce have no common type (int, boolean): cast them to one type.",
-    "from_json(s, 'a NOSUCH')": "The schema of from_json cannot be read ('nosuch' is not a type): "
-    "write it as 'a INT, b STRING'.",
+    "avgg(i)": "there is no function 'avgg'. Did you mean 'avg'?",
+    "rand()": "rand draws at random, so that a repeated run would differ; use a column of the stream, "
+    "or hash(column) for a choice that looks random",
+    "explode(ai)": "explode puts out several rows for one, which is not supported; use functions of arrays, "
+    "such as transform",
+    "reflect('a', 'b')": "reflect calls Java code, which queries must not; use SQL functions",
+    "window(ts, '1 hour')": "window belongs into GROUP BY; group by it and select window.start and "
+    "window.end",
+    "substring(s)": "substring takes 2 or 3 arguments, not 1",
+    "upper()": "upper takes 1 argument, not 0",
+    "pi(1)": "pi takes no arguments, not 1",
+    "coalesce()": "coalesce takes at least 1 argument, not 0",
+    "mask(s, lowerChar => 'x')": "mask takes its arguments by position here; leave out the name",
+    "upper(m)": "argument 1 of upper must be a string, not map<string,int>; cast it or take another",
+    "sum(b)": "argument 1 of sum must be a number or an interval, not boolean; cast it or take another",
+    "round(d, i)": "argument 2 of round must be the same for all rows; write it out",
+    "greatest(i, b)": "greatest cannot order its arguments (int, boolean); cast them to one type",
+    "coalesce(i, b)": "the arguments of coalesce have no common type (int, boolean); cast them to one type",
+    "from_json(s, 'a NOSUCH')": "the schema of from_json cannot be read ('nosuch' is not a type): "
+    "write it as 'a INT, b STRING'",
     "dateadd(FORTNIGHT, 1, ts)": "'FORTNIGHT' is not a unit of time.",
     # lambdas
-    "transform(ai, 1)": "Argument 2 of transform must be a lambda, such as x -> x + 1.",
-    "upper(x -> x)": "Argument 1 of upper cannot be a lambda.",
-    "exists(ai, (x, y) -> TRUE)": "The lambda of exists has 1 parameters, not 2.",
+    "transform(ai, 1)": "argument 2 of transform must be a lambda, such as x -> x + 1",
+    "upper(x -> x)": "argument 1 of upper cannot be a lambda",
+    "exists(ai, (x, y) -> TRUE)": "the lambda of exists has 1 parameters, not 2",
     "aggregate(ai, 0, (acc, x) -> acc + 0.5)": "aggregate starts with int but its lambda makes decimal(12,1) "
-    "of it: cast the start.",
-    "filter(ai, x -> x)": "Argument 2 of filter must be a boolean, not int: cast it or take another.",
+    "of it; cast the start",
+    "filter(ai, x -> x)": "argument 2 of filter must be a boolean, not int; cast it or take another",
     # aggregates
-    "sum(count(i))": "sum cannot contain count, another aggregate function: compute the inner one in a query "
-    "of its own.",
-    "sum(i) FILTER (WHERE s)": "FILTER needs a condition, not string: compare with something.",
-    "upper(s) FILTER (WHERE b)": "FILTER belongs behind an aggregate function: leave it out.",
-    "max(s) IGNORE NULLS": "max cannot take IGNORE NULLS: leave it out.",
-    "sum(i) WITHIN GROUP (ORDER BY i)": "sum cannot take WITHIN GROUP: leave it out.",
-    "percentile_cont(0.5)": "percentile_cont needs WITHIN GROUP (ORDER BY …) behind it: add the clause.",
+    "sum(count(i))": "sum cannot contain count, another aggregate function; compute the inner one in a query "
+    "of its own",
+    "sum(i) FILTER (WHERE s)": "FILTER needs a condition, not string; compare with something",
+    "upper(s) FILTER (WHERE b)": "FILTER belongs behind an aggregate function; leave it out",
+    "max(s) IGNORE NULLS": "max cannot take IGNORE NULLS; leave it out",
+    "sum(i) WITHIN GROUP (ORDER BY i)": "sum cannot take WITHIN GROUP; leave it out",
+    "percentile_cont(0.5)": "percentile_cont needs WITHIN GROUP (ORDER BY …) behind it; add the clause",
     "listagg(s) WITHIN GROUP (ORDER BY m)": "listagg cannot order by map<string,int>: "
-    "take a value that can be ordered.",
+    "take a value that can be ordered",
     # operators
-    "ai + 1": "array<int> + int cannot be computed: cast both to numbers.",
-    "i AND b": "AND needs a condition, not int: compare with something.",
-    "NOT i": "NOT needs a condition, not int: compare with something.",
-    "b = 1": "= cannot compare boolean with int: cast them to one type.",
-    "m = m": "= cannot compare map<string,int> with map<string,int>: compare what is in it.",
-    "CASE WHEN i THEN 1 END": "WHEN needs a condition, not int: compare with something.",
-    "if(b, 1, dt)": "The results of IF have no common type (int, date): cast them to one type.",
-    "CAST(dt AS int)": "date cannot be cast to int.",
-    "CAST(s AS time)": "The type TIME is not supported, Spark leaves it switched off: use timestamps.",
-    "ai[d]": "An array's index is a whole number, not double: cast it to int.",
-    "i[0]": "int has no elements: […] needs an array, a map or a struct.",
-    "INTERVAL '1 month 1 day'": "An interval has either years and months, or days to seconds: "
-    "add one after the other.",
-    "INTERVAL '1.5' DAYS": "'1.5' is not a number of days: only seconds may have a fraction.",
-    "INTERVAL i DAYS": "INTERVAL needs a number written out: use make_dt_interval for a computed one.",
-    "extract(HOUR FROM i)": "HOUR cannot be extracted from int: take a date, a timestamp or an interval.",
+    "ai + 1": "array<int> + int cannot be computed; cast both to numbers",
+    "i AND b": "AND needs a condition, not int; compare with something",
+    "NOT i": "NOT needs a condition, not int; compare with something",
+    "b = 1": "= cannot compare boolean with int; cast them to one type",
+    "m = m": "= cannot compare map<string,int> with map<string,int>; compare what is in it",
+    "CASE WHEN i THEN 1 END": "WHEN needs a condition, not int; compare with something",
+    "if(b, 1, dt)": "the results of IF have no common type (int, date); cast them to one type",
+    "CAST(dt AS int)": "date cannot be cast to int",
+    "CAST(s AS time)": "the type TIME is not supported, Spark leaves it switched off; use timestamps",
+    "ai[d]": "an array's index is a whole number, not double; cast it to int",
+    "i[0]": "int has no elements; […] needs an array, a map or a struct",
+    "INTERVAL '1 month 1 day'": "an interval has either years and months, or days to seconds: "
+    "add one after the other",
+    "INTERVAL '1.5' DAYS": "'1.5' is not a number of days; only seconds may have a fraction",
+    "INTERVAL i DAYS": "INTERVAL needs a number written out; use make_dt_interval for a computed one",
+    "extract(HOUR FROM i)": "HOUR cannot be extracted from int; take a date, a timestamp or an interval",
     # what is not supported
-    "(SELECT 1)": "A query inside an expression is not supported: join with it instead.",
-    "EXISTS(SELECT 1)": "A query inside an expression is not supported: join with it instead.",
-    "i IN (SELECT 1)": "IN with a query is not supported: join with it instead.",
-    "sum(i) OVER ()": "OVER is not supported: use GROUP BY with a window.",
-    "s COLLATE UTF8_LCASE": "COLLATE is not supported: compare lower(column).",
+    "(SELECT 1)": "A query inside an expression is not supported; join with it instead",
+    "EXISTS(SELECT 1)": "A query inside an expression is not supported; join with it instead",
+    "i IN (SELECT 1)": "IN with a query is not supported; join with it instead",
+    "sum(i) OVER ()": "OVER is not supported; use GROUP BY with a window",
+    "s COLLATE UTF8_LCASE": "COLLATE is not supported; compare lower(column)",
     "ts AT TIME ZONE 'UTC'": "from_utc_timestamp(ts, 'UTC') is not supported in an expression: "
-    "write it with functions.",
-    "upper(*)": "* is not supported here: name the columns.",
+    "write it with functions",
+    "upper(*)": "* is not supported here; name the columns",
 }
 
 SCHEMA_WITH_ROOM = Schema((*SCHEMA.fields, *Schema.of(room="string").fields))
@@ -129,7 +129,7 @@ def test_columns_hidden_by_a_lambda() -> None:
 
 
 def test_the_argument_of_a_lambda_is_no_constant() -> None:
-    with pytest.raises(TypeProblem, match="Argument 2 of round must be the same for all rows"):
+    with pytest.raises(TypeProblem, match="argument 2 of round must be the same for all rows"):
         type_of(parse_expression("transform(ai, x -> round(d, x))"), SCHEMA)
 
 

@@ -148,15 +148,15 @@ def _project(node: PlanNode, columns: tuple[Column, ...], below: Form) -> Form:
 
 
 def _union(node: PlanNode, union: Union, inputs: tuple[Form, ...], below: tuple[Schema, ...]) -> Form:
-    """Branches sorted, and their columns by the names that the first of them has."""
+    """Branches sorted, and their columns in the order and by the names that the first of them has."""
     pairs = sorted(zip(inputs, below, strict=True), key=lambda pair: (pair[0].digest, pair[0].port))
     first, first_schema = pairs[0]
     taken: dict[str, int] = {}
     for place, name in enumerate(first_schema.names):
         taken.setdefault(first.names[name], place)
     if len(taken) == len(first_schema.names):
-        order = [taken[name] for name in sorted(taken)]
-        titles = sorted(taken)
+        titles = [name for name in first.schema.names if name in taken]
+        order = [taken[name] for name in titles]
     else:
         order = list(range(len(first_schema.names)))  # one column stands in two places
         titles = [f"u_{place}" for place in order]

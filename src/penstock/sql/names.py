@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -36,6 +36,8 @@ class Scope:
     schema: Schema
     #: Names that only mean something behind GROUP BY, such as `window`.
     extra: tuple[Visible, ...] = ()
+    #: Aliases of the SELECT list, bound; a column of the input comes before them, as in Spark.
+    aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
     qualifiers: tuple[str, ...] = field(default=())
 
     @classmethod
@@ -107,8 +109,12 @@ class Scope:
                 raise Problem(column, "'*' can stand in the SELECT list and in count(*) only")
             if "." in column.text("catalog"):
                 raise Problem(column, f"'{column.sql()}' has too many parts")
-            meant, fields = self.resolve(column)
-            value = parse_expression(meant.value)
+            alias = self._alias(column)
+            if alias is not None:
+                value, fields = alias.copy(), list(column.parts[1:])
+            else:
+                meant, fields = self.resolve(column)
+                value = parse_expression(meant.value)
             if not isinstance(value, exp.Column) and (fields or column is not tree):
                 value = exp.Paren(this=value)
             _place_at(value, column)
@@ -119,6 +125,12 @@ class Scope:
             else:
                 column.replace(value)
         return tree
+
+    def _alias(self, column: exp.Column) -> exp.Expr | None:
+        """The expression that the SELECT list has given this name, where no column has it."""
+        first = column.parts[0].name
+        known = first.lower() in (one.lower() for one in self.qualifiers) and len(column.parts) > 1
+        return None if known or self._matching(first) else self.aliases.get(first.lower())
 
     def type_of(self, tree: exp.Expr) -> str:
         """The type of a bound expression."""

@@ -93,6 +93,14 @@ def per_second(text: str) -> float:
     return float(match[1]) / (_SECONDS[match[2].lower()] if match[2] else 1.0)
 
 
+def shown_bytes(value: float) -> str:
+    """A size for people: `64 MB`, `1.5 kB`, `200 B`."""
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
+        if value >= 1000.0**power:
+            return f"{value / 1000.0**power:.3g} {unit}"
+    return f"{value:.3g} B"
+
+
 def shown_seconds(value: float) -> str:
     """A duration for people: `1.5 s`, `250 ms`, `10 min`."""
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):

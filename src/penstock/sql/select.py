@@ -188,6 +188,8 @@ class _Binder:
                 raise Problem(one, "several aliases for one column are not supported")
             bound = scope.bind(inner)
             items.append(Item(_output_name(one), bound, one))
+            if isinstance(one, exp.Alias):
+                scope = replace(scope, aliases={**scope.aliases, one.alias.lower(): bound})
         seen: dict[str, Item] = {}
         for item in items:
             if item.name.lower() in seen:
@@ -262,7 +264,8 @@ class _Binder:
     ) -> Relation:
         group, having = tree.args.get("group"), tree.args.get("having")
         keys = self._keys(group, scope, items, relation) if group is not None else []
-        extra = [Item("", scope.bind(having.this), having.this)] if having is not None else []
+        named = replace(scope, aliases={item.name.lower(): item.tree for item in items})
+        extra = [Item("", named.bind(having.this), having.this)] if having is not None else []
         at: exp.Expr = group if group is not None else tree
         calls = [call for item in (*items, *extra) for call in aggregate_calls(item.tree)]
         grouping = Grouping(relation, scope, keys, [*items, *extra], calls[0] if calls else at, within)

@@ -15,7 +15,7 @@ from penstock.model.schema import Schema
 from penstock.sql.catalog import RATE, Catalog, Delivery, Stream, Table, View
 from penstock.sql.expressions import quoted
 from penstock.sql.places import Span, error
-from penstock.sql.quantities import per_second, shown_seconds
+from penstock.sql.quantities import per_second, shown_bytes, shown_seconds
 from penstock.sql.reader import read
 from penstock.sql.relation import Relation
 from penstock.sql.select import bind_condition, bind_select
@@ -397,7 +397,7 @@ def _without_none(changes: Mapping[str, float | None], qos: QoS) -> dict[str, An
 def _wishes(qos: QoS) -> str:
     shown = {
         "latency": shown_seconds(qos.latency_s) if qos.latency_s is not None else None,
-        "memory": f"{qos.memory_bytes:g} B" if qos.memory_bytes is not None else None,
+        "memory": shown_bytes(qos.memory_bytes) if qos.memory_bytes is not None else None,
         "throughput": f"{qos.throughput_per_s:g}/s" if qos.throughput_per_s is not None else None,
         "freshness": f"{qos.freshness:.0%}" if qos.freshness is not None else None,
         "weight": f"{qos.weight:g}" if qos.weight != 1.0 else None,

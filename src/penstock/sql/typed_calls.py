@@ -50,8 +50,8 @@ def typed_call(node: exp.Anonymous, place: Place, order: Sequence[exp.Expr] = ()
         if place.aggregate is not None:
             raise TypeProblem(
                 node,
-                f"{place.aggregate} cannot contain {function.name}, another aggregate function: "
-                "compute the inner one in a query of its own.",
+                f"{place.aggregate} cannot contain {function.name}, another aggregate function; "
+                "compute the inner one in a query of its own",
             )
         place = place.within(function.name)
         if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
@@ -73,7 +73,7 @@ def typed_filter(node: exp.Filter, place: Place) -> Typed:
     condition = node.expression.this
     found = place.within(aggregate.name).typed(condition)
     if found.type not in (BOOLEAN, VOID):
-        raise TypeProblem(condition, f"FILTER needs a condition, not {found.type}: compare with something.")
+        raise TypeProblem(condition, f"FILTER needs a condition, not {found.type}; compare with something")
     return Typed(call.type, call.raises or found.raises)
 
 
@@ -82,7 +82,7 @@ def typed_null_choice(node: exp.IgnoreNulls | exp.RespectNulls, place: Place) ->
     clause = "IGNORE NULLS" if isinstance(node, exp.IgnoreNulls) else "RESPECT NULLS"
     aggregate = _aggregate_of(node, clause)
     if aggregate.name not in _NULLS_CHOSEN:
-        raise TypeProblem(node, f"{aggregate.name} cannot take {clause}: leave it out.")
+        raise TypeProblem(node, f"{aggregate.name} cannot take {clause}; leave it out")
     return place.typed(node.this)
 
 
@@ -90,7 +90,7 @@ def typed_within_group(node: exp.WithinGroup, place: Place) -> Typed:
     """WITHIN GROUP (ORDER BY …)."""
     aggregate = _aggregate_of(node, "WITHIN GROUP")
     if not aggregate.within_group or not isinstance(node.this, exp.Anonymous):
-        raise TypeProblem(node, f"{aggregate.name} cannot take WITHIN GROUP: leave it out.")
+        raise TypeProblem(node, f"{aggregate.name} cannot take WITHIN GROUP; leave it out")
     return typed_call(node.this, place, [ordered.this for ordered in node.expression.expressions])
 
 
@@ -100,9 +100,9 @@ def _found(node: exp.Anonymous) -> Function:
         name = _WITH_UNIT[name]
     function = find(name)
     if function is None:
-        raise TypeProblem(node, f"There is no function '{node.name}'.{closest(name, names())}")
+        raise TypeProblem(node, f"there is no function '{node.name}'.{closest(name, names())}")
     if function.kind == "refused":
-        raise TypeProblem(node, f"{function.name} {function.why}.")
+        raise TypeProblem(node, f"{function.name} {function.why}")
     return function
 
 
@@ -112,14 +112,14 @@ def _aggregate_of(node: exp.Expr, clause: str) -> Function:
         call = call.this
     function = _found(call) if isinstance(call, exp.Anonymous) else None
     if function is None or function.kind != "aggregate":
-        raise TypeProblem(node, f"{clause} belongs behind an aggregate function: leave it out.")
+        raise TypeProblem(node, f"{clause} belongs behind an aggregate function; leave it out")
     return function
 
 
 def _check_number(node: exp.Anonymous, function: Function, given: int) -> None:
     least, most = function.least, function.most
     if function.within_group == "argument" and given <= least:
-        raise TypeProblem(node, f"{function.name} needs WITHIN GROUP (ORDER BY …) behind it: add the clause.")
+        raise TypeProblem(node, f"{function.name} needs WITHIN GROUP (ORDER BY …) behind it; add the clause")
     if given >= least and (most is None or given <= most):
         return
     if most is None:
@@ -129,7 +129,7 @@ def _check_number(node: exp.Anonymous, function: Function, given: int) -> None:
     else:
         wanted = f"{least} or {most}" if most == least + 1 else f"{least} to {most}"
     plural = "argument" if wanted in ("1", "at least 1") else "arguments"
-    raise TypeProblem(node, f"{function.name} takes {wanted} {plural}, not {given}.")
+    raise TypeProblem(node, f"{function.name} takes {wanted} {plural}, not {given}")
 
 
 def _check_order(node: exp.Expr, function: Function, order: Sequence[exp.Expr], place: Place) -> None:
@@ -137,7 +137,7 @@ def _check_order(node: exp.Expr, function: Function, order: Sequence[exp.Expr], 
         type_ = place.typed(tree).type
         if not orderable(type_):
             raise TypeProblem(
-                node, f"{function.name} cannot order by {type_}: take a value that can be ordered."
+                node, f"{function.name} cannot order by {type_}; take a value that can be ordered"
             )
 
 
@@ -152,13 +152,13 @@ def _typed_arguments(
         if accepted is None:
             raise TypeProblem(
                 tree,
-                f"Argument {position + 1} of {function.name} must be {function.wants(position)}, "
-                f"not {given.type}: cast it or take another.",
+                f"argument {position + 1} of {function.name} must be {function.wants(position)}, "
+                f"not {given.type}; cast it or take another",
             )
         if position in function.constants and not is_constant(tree):
             raise TypeProblem(
                 tree,
-                f"Argument {position + 1} of {function.name} must be the same for all rows: write it out.",
+                f"argument {position + 1} of {function.name} must be the same for all rows; write it out",
             )
         raises = raises or given.raises or cast_fails(tree, given.type, accepted)
         types.append(accepted)
@@ -177,7 +177,7 @@ def _typed_argument(
     place: Place,
 ) -> Typed:
     if isinstance(tree, exp.Kwarg):
-        raise TypeProblem(tree, f"{function.name} takes its arguments by position here: leave out the name.")
+        raise TypeProblem(tree, f"{function.name} takes its arguments by position here; leave out the name")
     if position == 0 and function.name in ("timestampadd", "timestampdiff"):
         if tree.name.lower() not in _UNITS:
             raise TypeProblem(tree, f"'{tree.name}' is not a unit of time.{closest(tree.name, _UNITS)}")
@@ -185,11 +185,11 @@ def _typed_argument(
     parameters = function.parameters(position)
     if parameters is None:
         if isinstance(tree, exp.Lambda):
-            raise TypeProblem(tree, f"Argument {position + 1} of {function.name} cannot be a lambda.")
+            raise TypeProblem(tree, f"argument {position + 1} of {function.name} cannot be a lambda")
         return place.typed(tree.this if isinstance(tree, exp.Alias) and function.name == "struct" else tree)
     if not isinstance(tree, exp.Lambda):
         raise TypeProblem(
-            tree, f"Argument {position + 1} of {function.name} must be a lambda, such as x -> x + 1."
+            tree, f"argument {position + 1} of {function.name} must be a lambda, such as x -> x + 1"
         )
     return _typed_lambda(function, tree, parameters, before, place)
 
@@ -203,7 +203,7 @@ def _typed_lambda(
     if not enough <= len(names_given) <= len(types):
         wanted = str(len(types)) if enough == len(types) else f"{enough} or {len(types)}"
         raise TypeProblem(
-            tree, f"The lambda of {function.name} has {wanted} parameters, not {len(names_given)}."
+            tree, f"the lambda of {function.name} has {wanted} parameters, not {len(names_given)}"
         )
     return place.with_parameters(dict(zip(names_given, types, strict=False))).typed(tree.this)
 

@@ -59,7 +59,7 @@ def _arithmetic(node: exp.Expr, place: Place) -> Typed:
         sign, Operand(left.type, whole_digits(node.this)), Operand(right.type, whole_digits(node.expression))
     )
     if type_ is None:
-        raise TypeProblem(node, f"{left.type} {sign} {right.type} cannot be computed: cast both to numbers.")
+        raise TypeProblem(node, f"{left.type} {sign} {right.type} cannot be computed; cast both to numbers")
     return Typed(type_, left.raises or right.raises or arithmetic_raises(sign, left.type, right.type))
 
 
@@ -72,7 +72,7 @@ def _bits(node: exp.Expr, place: Place) -> Typed:
         wide = INT
     if wide is None or not is_integral(wide):
         raise TypeProblem(
-            node, f"{left.type} {sign} {right.type} cannot be computed: cast both to whole numbers."
+            node, f"{left.type} {sign} {right.type} cannot be computed; cast both to whole numbers"
         )
     return Typed(wide, left.raises or right.raises or STRING in types)
 
@@ -80,7 +80,7 @@ def _bits(node: exp.Expr, place: Place) -> Typed:
 def _bit_not(node: exp.Expr, place: Place) -> Typed:
     given = place.typed(node.this)
     if not is_integral(given.type) and given.type != VOID:
-        raise TypeProblem(node, f"~ needs a whole number, not {given.type}: cast it to bigint.")
+        raise TypeProblem(node, f"~ needs a whole number, not {given.type}; cast it to bigint")
     return Typed(INT if given.type == VOID else given.type, given.raises)
 
 
@@ -88,7 +88,7 @@ def _shift(node: exp.Expr, place: Place) -> Typed:
     left, right = place.typed(node.this), place.typed(node.expression)
     for tree, side in ((node.this, left), (node.expression, right)):
         if not (is_numeric(side.type) or side.type in (STRING, VOID)):
-            raise TypeProblem(tree, f"A shift needs whole numbers, not {side.type}: cast it to int.")
+            raise TypeProblem(tree, f"a shift needs whole numbers, not {side.type}; cast it to int")
     type_ = BIGINT if left.type == BIGINT else INT
     raises = cast_fails(node.this, left.type, type_) or cast_fails(node.expression, right.type, INT)
     return Typed(type_, left.raises or right.raises or raises)
@@ -99,7 +99,7 @@ def _negative(node: exp.Expr, place: Place) -> Typed:
     if given.type in (STRING, VOID):
         return Typed(DOUBLE, given.raises or given.type == STRING)
     if not (is_numeric(given.type) or is_interval(given.type)):
-        raise TypeProblem(node, f"- needs a number, not {given.type}: cast it to a number.")
+        raise TypeProblem(node, f"- needs a number, not {given.type}; cast it to a number")
     safe = given.type in FRACTIONS or isinstance(node.this, exp.Interval | exp.Literal)
     return Typed(given.type, given.raises or not safe)
 
@@ -109,7 +109,7 @@ def _compared(node: exp.Expr, sign: str, sides: Sequence[tuple[exp.Expr, Typed]]
     if wide is None or not comparable(wide):
         listed = " with ".join(str(side.type) for _, side in sides[:2])
         hint = "cast them to one type" if wide is None else "compare what is in it"
-        raise TypeProblem(node, f"{sign} cannot compare {listed}: {hint}.")
+        raise TypeProblem(node, f"{sign} cannot compare {listed}; {hint}")
     return Typed(BOOLEAN, any(side.raises or cast_fails(tree, side.type, wide) for tree, side in sides))
 
 
@@ -130,9 +130,9 @@ def _between(node: exp.Expr, place: Place) -> Typed:
 
 def _in(node: exp.Expr, place: Place) -> Typed:
     if node.args.get("query") is not None:
-        raise TypeProblem(node, "IN with a query is not supported: join with it instead.")
+        raise TypeProblem(node, "IN with a query is not supported; join with it instead")
     if not node.expressions:
-        raise TypeProblem(node, "IN needs a list in round brackets.")
+        raise TypeProblem(node, "IN needs a list in round brackets")
     sides = [(tree, place.typed(tree)) for tree in (node.this, *node.expressions)]
     types = [_unnamed(side.type, sides[0][1].type) for _, side in sides]
     return _compared(node, "IN", sides, common_of(types))
@@ -154,7 +154,7 @@ def _logical(node: exp.Expr, place: Place) -> Typed:
             continue
         side = place.typed(tree)
         if side.type not in (BOOLEAN, STRING, VOID):
-            raise TypeProblem(tree, f"{word} needs a condition, not {side.type}: compare with something.")
+            raise TypeProblem(tree, f"{word} needs a condition, not {side.type}; compare with something")
         raises = raises or side.raises or side.type == STRING
     return Typed(BOOLEAN, raises)
 
@@ -164,10 +164,10 @@ def _is(node: exp.Expr, place: Place) -> Typed:
     if isinstance(node.expression, exp.Null):
         return Typed(BOOLEAN, given.raises)
     if not isinstance(node.expression, exp.Boolean):
-        raise TypeProblem(node, "IS takes NULL, TRUE or FALSE: use = to compare.")
+        raise TypeProblem(node, "IS takes NULL, TRUE or FALSE; use = to compare")
     if given.type not in (BOOLEAN, STRING, VOID):
         raise TypeProblem(
-            node, f"IS TRUE and IS FALSE need a condition, not {given.type}: compare with something."
+            node, f"IS TRUE and IS FALSE need a condition, not {given.type}; compare with something"
         )
     return Typed(BOOLEAN, given.raises or given.type == STRING)
 
@@ -181,7 +181,7 @@ def _like(node: exp.Expr, place: Place) -> Typed:
     for tree in (node.this, *patterns):
         side = place.typed(tree)
         if not (is_atomic(side.type) or side.type == VOID):
-            raise TypeProblem(tree, f"LIKE takes strings, not {side.type}: cast it to string.")
+            raise TypeProblem(tree, f"LIKE takes strings, not {side.type}; cast it to string")
         raises = raises or side.raises
     computed = isinstance(node, exp.RegexpLike) and literal_text(patterns[0]) is None
     return Typed(BOOLEAN, raises or computed)
@@ -190,7 +190,7 @@ def _like(node: exp.Expr, place: Place) -> Typed:
 def _escape(node: exp.Expr, place: Place) -> Typed:
     character = literal_text(node.expression)
     if character is None or len(character) != 1:
-        raise TypeProblem(node, "ESCAPE takes one character, written out.")
+        raise TypeProblem(node, "ESCAPE takes one character, written out")
     return place.typed(node.this)
 
 
@@ -209,7 +209,7 @@ def _condition(tree: exp.Expr, place: Place, word: str) -> bool:
     """Checks a condition; whether it can raise."""
     found = place.typed(tree)
     if found.type not in (BOOLEAN, VOID):
-        raise TypeProblem(tree, f"{word} needs a condition, not {found.type}: compare with something.")
+        raise TypeProblem(tree, f"{word} needs a condition, not {found.type}; compare with something")
     return found.raises
 
 
@@ -218,7 +218,7 @@ def _chosen(node: exp.Expr, word: str, results: Sequence[tuple[exp.Expr, Typed]]
     if wide is None:
         listed = ", ".join(str(side.type) for _, side in results)
         raise TypeProblem(
-            node, f"The results of {word} have no common type ({listed}): cast them to one type."
+            node, f"the results of {word} have no common type ({listed}); cast them to one type"
         )
     raises = raises or any(side.raises or cast_fails(tree, side.type, wide) for tree, side in results)
     return Typed(wide, raises)
@@ -226,7 +226,7 @@ def _chosen(node: exp.Expr, word: str, results: Sequence[tuple[exp.Expr, Typed]]
 
 def _if(node: exp.Expr, place: Place) -> Typed:
     if node.args.get("false") is None or node.args.get("true") is None:
-        raise TypeProblem(node, "IF takes a condition and two values: add the value for otherwise.")
+        raise TypeProblem(node, "IF takes a condition and two values; add the value for otherwise")
     raises = _condition(node.this, place, "IF")
     results = [(tree, place.typed(tree)) for tree in (node.args["true"], node.args["false"])]
     return _chosen(node, "IF", results, raises)

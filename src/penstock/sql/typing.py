@@ -60,7 +60,7 @@ def can_raise(tree: exp.Expr, schema: Schema) -> bool:
 def _typed(node: exp.Expr, place: Place) -> Typed:
     rule = _RULES.get(type(node))
     if rule is None:
-        raise TypeProblem(node, f"{render(node)} is not supported in an expression: write it with functions.")
+        raise TypeProblem(node, f"{render(node)} is not supported in an expression; write it with functions")
     return rule(node, place)
 
 
@@ -93,17 +93,17 @@ def _column(node: exp.Expr, place: Place) -> Typed:
     type_ = place.parameters.get(name.lower())
     if type_ is None:
         if isinstance(parts[-1], exp.Star):
-            raise TypeProblem(node, "* is not supported here: name the columns.")
+            raise TypeProblem(node, "* is not supported here; name the columns")
         field = place.schema.get(name)
         if field is None:
             function = find(name)
             hint = f" Write {name}()." if function is not None and function.kind == "clock" else ""
             known = (*place.schema.names, *place.parameters)
-            raise TypeProblem(node, f"There is no column '{name}'.{hint or closest(name, known)}")
+            raise TypeProblem(node, f"there is no column '{name}'.{hint or closest(name, known)}")
         try:
             type_ = parse(field.type)
         except ValueError:
-            raise TypeProblem(node, f"The type of column '{name}' is not known: {field.type}.") from None
+            raise TypeProblem(node, f"the type of column '{name}' is not known: {field.type}") from None
     for part in parts[1:]:
         type_ = _field(node, type_, part.name)
     return Typed(type_)
@@ -124,7 +124,7 @@ def _field(node: exp.Expr, type_: Type, name: str) -> Type:
         case _ if type_ == VOID:
             return VOID
         case _:
-            raise TypeProblem(node, f"{type_} has no fields, so there is no '{name}' in it.")
+            raise TypeProblem(node, f"{type_} has no fields, so there is no '{name}' in it")
 
 
 def _dot(node: exp.Expr, place: Place) -> Typed:
@@ -135,7 +135,7 @@ def _dot(node: exp.Expr, place: Place) -> Typed:
 def _bracket(node: exp.Expr, place: Place) -> Typed:
     owner = place.typed(node.this)
     if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
-        raise TypeProblem(node, "[…] takes one index or key: use slice(array, start, length) for more.")
+        raise TypeProblem(node, "[…] takes one index or key; use slice(array, start, length) for more")
     tree = node.expressions[0]
     key = place.typed(tree)
     raises = owner.raises or key.raises
@@ -145,22 +145,22 @@ def _bracket(node: exp.Expr, place: Place) -> Typed:
         case Array(element) if key.type in INTEGRALS or key.type == VOID:
             return Typed(element, True)
         case Array():
-            raise TypeProblem(tree, f"An array's index is a whole number, not {key.type}: cast it to int.")
+            raise TypeProblem(tree, f"an array's index is a whole number, not {key.type}; cast it to int")
         case Map(wanted, value) if implicit(key.type, wanted):
             return Typed(value, raises or cast_fails(tree, key.type, wanted))
         case Map(wanted, _):
-            raise TypeProblem(tree, f"The keys of this map are {wanted}, not {key.type}: cast the key.")
+            raise TypeProblem(tree, f"the keys of this map are {wanted}, not {key.type}; cast the key")
         case _ if owner.type == VOID:
             return Typed(VOID, raises)
         case _:
-            raise TypeProblem(node, f"{owner.type} has no elements: […] needs an array, a map or a struct.")
+            raise TypeProblem(node, f"{owner.type} has no elements; […] needs an array, a map or a struct")
 
 
 def _cast(node: exp.Expr, place: Place) -> Typed:
     given = place.typed(node.this)
     target = _target(node)
     if not castable(given.type, target):
-        raise TypeProblem(node, f"{given.type} cannot be cast to {target}.")
+        raise TypeProblem(node, f"{given.type} cannot be cast to {target}")
     tried = isinstance(node, exp.TryCast)
     return Typed(target, given.raises or (not tried and cast_fails(node.this, given.type, target)))
 
@@ -171,10 +171,10 @@ def _target(node: exp.Expr) -> Type:
     try:
         target = parse(written)
     except ValueError:
-        raise TypeProblem(node, f"There is no type {written.lower()} to cast to.") from None
+        raise TypeProblem(node, f"there is no type {written.lower()} to cast to") from None
     if str(target).startswith("time("):
         raise TypeProblem(
-            node, "The type TIME is not supported, Spark leaves it switched off: use timestamps."
+            node, "the type TIME is not supported, Spark leaves it switched off; use timestamps"
         )
     return target
 
@@ -204,7 +204,7 @@ def _trim(node: exp.Expr, place: Place) -> Typed:
             continue
         found = place.typed(tree)
         if not (is_atomic(found.type) or found.type == VOID):
-            raise TypeProblem(tree, f"TRIM takes strings, not {found.type}.")
+            raise TypeProblem(tree, f"TRIM takes strings, not {found.type}")
         raises = raises or found.raises
     return Typed(STRING, raises)
 
@@ -221,7 +221,7 @@ def _inner(node: exp.Expr, place: Place) -> Typed:
     return place.typed(node.this)
 
 
-_SUBQUERY = "A query inside an expression is not supported: join with it instead."
+_SUBQUERY = "A query inside an expression is not supported; join with it instead"
 
 _RULES: dict[type[exp.Expr], Callable[..., Typed]] = {
     **OPERATORS,
@@ -250,20 +250,20 @@ _RULES: dict[type[exp.Expr], Callable[..., Typed]] = {
     exp.IgnoreNulls: typed_null_choice,
     exp.RespectNulls: typed_null_choice,
     exp.WithinGroup: typed_within_group,
-    exp.Window: _refused("OVER is not supported: use GROUP BY with a window."),
+    exp.Window: _refused("OVER is not supported; use GROUP BY with a window"),
     exp.Subquery: _refused(_SUBQUERY),
     exp.Select: _refused(_SUBQUERY),
     exp.Exists: _refused(_SUBQUERY),
-    exp.Collate: _refused("COLLATE is not supported: compare lower(column)."),
-    exp.JSONExtract: _refused("-> is not supported here: use get_json_object(column, '$.field')."),
+    exp.Collate: _refused("COLLATE is not supported; compare lower(column)"),
+    exp.JSONExtract: _refused("-> is not supported here; use get_json_object(column, '$.field')"),
     exp.CurrentUser: _refused(
-        "current_user depends on the session that runs the query: write the value out."
+        "current_user depends on the session that runs the query; write the value out"
     ),
     exp.SessionUser: _refused(
-        "session_user depends on the session that runs the query: write the value out."
+        "session_user depends on the session that runs the query; write the value out"
     ),
-    exp.Star: _refused("* is not supported here: name the columns."),
-    exp.Lambda: _refused("A lambda is only the argument of a function such as transform."),
-    exp.Distinct: _refused("DISTINCT belongs into an aggregate function, such as count(DISTINCT column)."),
-    exp.Alias: _refused("An alias is not supported inside an expression: leave it out."),
+    exp.Star: _refused("* is not supported here; name the columns"),
+    exp.Lambda: _refused("A lambda is only the argument of a function such as transform"),
+    exp.Distinct: _refused("DISTINCT belongs into an aggregate function, such as count(DISTINCT column)"),
+    exp.Alias: _refused("An alias is not supported inside an expression; leave it out"),
 }

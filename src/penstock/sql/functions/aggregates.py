@@ -17,13 +17,13 @@ from penstock.sql.types import BIGINT, BINARY, DOUBLE, Array, Struct, Type, orde
 
 def _extreme_by(call: Call) -> Type:
     if not orderable(call.types[1]):
-        raise Refusal(f"{call.name} cannot order by {call.types[1]}.")
+        raise Refusal(f"{call.name} cannot order by {call.types[1]}")
     return Array(call.types[0]) if len(call.types) > 2 else call.types[0]
 
 
 def _joined(call: Call) -> Type:
     if len(call.types) > 1 and (call.types[0] == BINARY) != (call.types[1] == BINARY):
-        raise Refusal(f"{call.name} cannot put {call.types[1]} between {call.types[0]}: cast both to string.")
+        raise Refusal(f"{call.name} cannot put {call.types[1]} between {call.types[0]}; cast both to string")
     return call.types[0]
 
 

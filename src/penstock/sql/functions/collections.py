@@ -35,7 +35,7 @@ def _widened(call: Call, value: int) -> Array:
     wide = tightest(_element(array), call.types[value])
     if wide is None or not isinstance(array, Array):
         raise Refusal(
-            f"{call.name} cannot put {call.types[value]} with the elements of {array}: cast one of them."
+            f"{call.name} cannot put {call.types[value]} with the elements of {array}; cast one of them"
         )
     return Array(wide)
 
@@ -51,7 +51,7 @@ def _inserted(call: Call) -> Type:
 def _contains(call: Call) -> Type:
     wide = without_strings(_element(call.types[0]), call.types[1])
     if wide is None or not orderable(wide) or VOID in (call.types[1], _element(call.types[0])):
-        raise Refusal(f"{call.name} cannot compare {call.types[1]} with the elements of {call.types[0]}.")
+        raise Refusal(f"{call.name} cannot compare {call.types[1]} with the elements of {call.types[0]}")
     return BOOLEAN
 
 
@@ -68,14 +68,14 @@ def _removed(call: Call) -> Type:
 def _sought(call: Call) -> None:
     wide = _widened(call, 1).element
     if not orderable(wide) or VOID in (call.types[1], _element(call.types[0])):
-        raise Refusal(f"{call.name} cannot compare {call.types[1]} with the elements of {call.types[0]}.")
+        raise Refusal(f"{call.name} cannot compare {call.types[1]} with the elements of {call.types[0]}")
 
 
 def _same_arrays(call: Call) -> Type:
     found = tightest(*call.types)
     if not isinstance(found, Array) or not orderable(found.element):
         listed = " and ".join(str(type_) for type_ in call.types)
-        raise Refusal(f"{call.name} cannot compare the elements of {listed}: cast them to one type.")
+        raise Refusal(f"{call.name} cannot compare the elements of {listed}; cast them to one type")
     return found
 
 
@@ -90,7 +90,7 @@ def _array(call: Call) -> Type:
 
 def _extreme(call: Call) -> Type:
     if not orderable(call.types[0]):
-        raise Refusal(f"{call.name} needs elements that can be ordered, and those of {call.types[0]} cannot.")
+        raise Refusal(f"{call.name} needs elements that can be ordered, and those of {call.types[0]} cannot")
     return _element(call.types[0])
 
 
@@ -103,7 +103,7 @@ def _sorted(call: Call) -> Type:
 def _flattened(call: Call) -> Type:
     inner = _element(call.types[0])
     if not isinstance(inner, Array):
-        raise Refusal(f"{call.name} takes an array of arrays, not {call.types[0]}.")
+        raise Refusal(f"{call.name} takes an array of arrays, not {call.types[0]}")
     return inner
 
 
@@ -112,14 +112,14 @@ def _element_at(call: Call) -> Type:
     match container:
         case Map(wanted, value):
             if tightest(wanted, key) is None:
-                raise Refusal(f"The keys of {container} are not {key}: cast the key to {wanted}.")
+                raise Refusal(f"the keys of {container} are not {key}; cast the key to {wanted}")
             return value
         case Array(inner):
             if key not in (TINYINT, SMALLINT, INT):
-                raise Refusal(f"An element is picked by an int, not by {key}: cast the index to int.")
+                raise Refusal(f"an element is picked by an int, not by {key}; cast the index to int")
             return inner
         case _:
-            raise Refusal(f"{call.name} takes an array or a map, not {container}.")
+            raise Refusal(f"{call.name} takes an array or a map, not {container}")
 
 
 def _zipped(call: Call) -> Type:
@@ -153,25 +153,25 @@ def _struct(call: Call) -> Type:
 
 def _named_struct(call: Call) -> Type:
     if len(call.types) % 2:
-        raise Refusal(f"{call.name} takes names and values in turn; the last name has no value.")
+        raise Refusal(f"{call.name} takes names and values in turn; the last name has no value")
     names = [literal_text(tree) for tree in call.trees[::2]]
     if None in names:
-        raise Refusal(f"The names of {call.name} must be strings written out.")
+        raise Refusal(f"the names of {call.name} must be strings written out")
     return Struct(tuple(zip([str(name) for name in names], call.types[1::2], strict=True)))
 
 
 def _map(call: Call) -> Type:
     if len(call.types) % 2:
-        raise Refusal(f"{call.name} takes keys and values in turn; the last key has no value.")
+        raise Refusal(f"{call.name} takes keys and values in turn; the last key has no value")
     key, value = common_of(call.types[::2]), common_of(call.types[1::2])
     if key is None or value is None:
-        raise Refusal(f"The keys or the values of {call.name} have no common type: cast them to one type.")
+        raise Refusal(f"the keys or the values of {call.name} have no common type; cast them to one type")
     return _checked_key(call, key, value)
 
 
 def _checked_key(call: Call, key: Type, value: Type) -> Map:
     if _holds_map(key) or key == VARIANT:
-        raise Refusal(f"A key of {call.name} cannot be a map or a variant: take a string or a number.")
+        raise Refusal(f"a key of {call.name} cannot be a map or a variant; take a string or a number")
     return Map(key, value)
 
 
@@ -194,7 +194,7 @@ def _map_from_arrays(call: Call) -> Type:
 def _map_from_entries(call: Call) -> Type:
     inner = _element(call.types[0])
     if not isinstance(inner, Struct) or len(inner.fields) != 2:
-        raise Refusal(f"{call.name} takes an array of structs with two fields, not {call.types[0]}.")
+        raise Refusal(f"{call.name} takes an array of structs with two fields, not {call.types[0]}")
     return _checked_key(call, inner.fields[0][1], inner.fields[1][1])
 
 
@@ -203,7 +203,7 @@ def _maps(call: Call) -> Type:
         return Map(STRING, STRING)
     if not isinstance(call.types[0], Map) or any(type_ != call.types[0] for type_ in call.types):
         listed = ", ".join(str(type_) for type_ in call.types)
-        raise Refusal(f"{call.name} takes maps of one type, not {listed}: cast them to one type.")
+        raise Refusal(f"{call.name} takes maps of one type, not {listed}; cast them to one type")
     return call.types[0]
 
 
@@ -214,7 +214,7 @@ def _contains_key(call: Call) -> Type:
         or tightest(container.key, call.types[1]) is None
         or call.types[1] == VOID
     ):
-        raise Refusal(f"The keys of {container} are not {call.types[1]}: cast the key.")
+        raise Refusal(f"the keys of {container} are not {call.types[1]}; cast the key")
     return BOOLEAN
 
 
@@ -264,7 +264,7 @@ def _folded_so_far(given: tuple[Type, ...]) -> tuple[Type, ...]:
 def _folded(call: Call) -> Type:
     start, merged = call.types[1:3]
     if start != merged:
-        raise Refusal(f"{call.name} starts with {start} but its lambda makes {merged} of it: cast the start.")
+        raise Refusal(f"{call.name} starts with {start} but its lambda makes {merged} of it; cast the start")
     return call.types[3] if len(call.types) > 3 else start
 
 
@@ -284,7 +284,7 @@ def _zipped_maps(call: Call) -> Type:
         or not isinstance(right, Map)
         or (key := tightest(left.key, right.key)) is None
     ):
-        raise Refusal(f"The keys of {left} and {right} have no common type: cast them to one type.")
+        raise Refusal(f"the keys of {left} and {right} have no common type; cast them to one type")
     return Map(key, call.types[2])
 
 

@@ -12,7 +12,7 @@ def _comparison(call: Call) -> Type:
     found = common(*call.types)
     if found is None or not comparable(found):
         raise Refusal(
-            f"{call.name} cannot compare {call.types[0]} with {call.types[1]}: cast them to one type."
+            f"{call.name} cannot compare {call.types[0]} with {call.types[1]}; cast them to one type"
         )
     return BOOLEAN
 
@@ -33,7 +33,7 @@ def _or_zero(call: Call) -> Type:
 def _conversion(target: Type) -> Rule:
     def rule(call: Call) -> Type:
         if not castable(call.types[0], target):
-            raise Refusal(f"{call.types[0]} cannot be cast to {target}.")
+            raise Refusal(f"{call.types[0]} cannot be cast to {target}")
         return target
 
     return rule

@@ -57,14 +57,14 @@ def part_type(field: str, source: Type) -> Type:
         if field in _SECOND.split():
             return _SECONDS
     raise Refusal(
-        f"{field.upper()} cannot be extracted from {source}: take a date, a timestamp or an interval."
+        f"{field.upper()} cannot be extracted from {source}; take a date, a timestamp or an interval"
     )
 
 
 def _part(call: Call) -> Type:
     field = literal_text(call.trees[0])
     if field is None:
-        raise Refusal(f"The field of {call.name} must be a string written out, such as 'YEAR'.")
+        raise Refusal(f"the field of {call.name} must be a string written out, such as 'YEAR'")
     return part_type(field, call.types[1])
 
 
@@ -81,15 +81,15 @@ def _sequence(call: Call) -> Type:
     ):
         return Array(found)
     raise Refusal(
-        f"{call.name} goes from {start} to {stop}, which it cannot: take whole numbers, or dates or "
-        "timestamps with an interval as step."
+        f"{call.name} goes from {start} to {stop}, which it cannot; take whole numbers, or dates or "
+        "timestamps with an interval as step"
     )
 
 
 def _in_other_zone(call: Call) -> Type:
     wanted = STRING if len(call.types) > 2 else TIMESTAMP_NTZ
     if not implicit(call.types[1], wanted):
-        raise Refusal(f"Argument 2 of {call.name} must be a {wanted}, not {call.types[1]}: cast it.")
+        raise Refusal(f"argument 2 of {call.name} must be a {wanted}, not {call.types[1]}; cast it")
     return TIMESTAMP_NTZ
 
 

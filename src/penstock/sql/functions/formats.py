@@ -14,11 +14,11 @@ def _variant_get(call: Call) -> Type:
         return VARIANT
     text = literal_text(call.trees[2])
     if text is None:
-        raise Refusal(f"The type of {call.name} must be a string written out, such as 'int'.")
+        raise Refusal(f"the type of {call.name} must be a string written out, such as 'int'")
     try:
         return parse(text)
     except ValueError as error:
-        raise Refusal(f"The type of {call.name} cannot be read ({error}): write one such as 'int'.") from None
+        raise Refusal(f"the type of {call.name} cannot be read ({error}); write one such as 'int'") from None
 
 
 def _geometry(call: Call) -> Type:

@@ -35,7 +35,7 @@ Kind = Literal["scalar", "aggregate", "clock", "refused"]
 
 
 def _no_result(call: Call) -> Type:
-    raise Refusal(f"{call.name} has no value.")
+    raise Refusal(f"{call.name} has no value")
 
 
 @dataclass(frozen=True, slots=True)

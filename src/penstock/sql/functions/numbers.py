@@ -17,7 +17,7 @@ from penstock.sql.types import BIGINT, Type, common_of
 def _bucket(call: Call) -> Type:
     if common_of(call.types[:3]) is None:
         listed = ", ".join(str(type_) for type_ in call.types[:3])
-        raise Refusal(f"The value and the bounds of {call.name} do not go together ({listed}): cast them.")
+        raise Refusal(f"the value and the bounds of {call.name} do not go together ({listed}); cast them")
     return BIGINT
 
 

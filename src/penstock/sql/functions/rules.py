@@ -54,7 +54,7 @@ def common_from(first: int, last: int | None = None) -> Rule:
         if found is None:
             listed = ", ".join(str(type_) for type_ in types)
             raise Refusal(
-                f"The arguments of {call.name} have no common type ({listed}): cast them to one type."
+                f"the arguments of {call.name} have no common type ({listed}); cast them to one type"
             )
         return found
 
@@ -71,7 +71,7 @@ def ordered_common(call: Call) -> Type:
         wider = without_strings(found, type_)
         if wider is None or not orderable(wider):
             listed = ", ".join(str(type_) for type_ in call.types)
-            raise Refusal(f"{call.name} cannot order its arguments ({listed}): cast them to one type.")
+            raise Refusal(f"{call.name} cannot order its arguments ({listed}); cast them to one type")
         found = wider
     return found
 
@@ -90,7 +90,7 @@ def computed(sign: str) -> Rule:
         )
         found = arithmetic(sign, left, right)
         if found is None:
-            raise Refusal(f"{call.name} cannot take {left.type} and {right.type}: cast them to numbers.")
+            raise Refusal(f"{call.name} cannot take {left.type} and {right.type}; cast them to numbers")
         return found
 
     return rule
@@ -160,7 +160,7 @@ def rounded_whole(call: Call) -> Type:
     """`ceil`, `floor`: whole numbers; with a scale, decimals."""
     type_ = call.types[0]
     if not (is_numeric(type_) or type_ in (STRING, VOID)):
-        raise Refusal(f"Argument 1 of {call.name} must be a number, not {type_}: cast it or take another.")
+        raise Refusal(f"argument 1 of {call.name} must be a number, not {type_}; cast it or take another")
     if len(call.types) == 2:
         return _scaled_decimal(as_decimal(type_), _scale(call))
     return (
@@ -175,7 +175,7 @@ def _scale(call: Call) -> int:
         return 0
     value = whole_number(call.trees[1])
     if value is None:
-        raise Refusal(f"The scale of {call.name} must be a whole number written out.")
+        raise Refusal(f"the scale of {call.name} must be a whole number written out")
     return value
 
 
@@ -191,11 +191,11 @@ def concatenated(call: Call) -> Type:
     """Arrays become one array, binaries one binary, all else one string."""
     if any(isinstance(type_, Array) for type_ in call.types):
         if VOID in call.types:
-            raise Refusal(f"{call.name} cannot put NULL behind an array: cast it to {common_of(call.types)}.")
+            raise Refusal(f"{call.name} cannot put NULL behind an array; cast it to {common_of(call.types)}")
         return common_type(call)
     if any(isinstance(type_, Map | Struct) for type_ in call.types):
         raise Refusal(
-            f"{call.name} takes strings, binaries or arrays, not maps and structs: convert with to_json."
+            f"{call.name} takes strings, binaries or arrays, not maps and structs; convert with to_json"
         )
     return BINARY if call.types and all(type_ == BINARY for type_ in call.types) else STRING
 
@@ -245,12 +245,12 @@ def schema_argument(call: Call) -> Type:
     """`from_json` and its like: the second argument is a schema, written out."""
     text = literal_text(call.trees[1])
     if text is None:
-        raise Refusal(f"The schema of {call.name} must be a string written out, such as 'a INT, b STRING'.")
+        raise Refusal(f"the schema of {call.name} must be a string written out, such as 'a INT, b STRING'")
     try:
         return parse_columns(text)
     except ValueError as error:
         raise Refusal(
-            f"The schema of {call.name} cannot be read ({error}): write it as 'a INT, b STRING'."
+            f"the schema of {call.name} cannot be read ({error}); write it as 'a INT, b STRING'"
         ) from None
 
 
@@ -266,7 +266,7 @@ def number_format(call: Call) -> Type:
     """`to_number`: the format's digits are the decimal's."""
     text = literal_text(call.trees[1])
     if text is None:
-        raise Refusal(f"The format of {call.name} must be a string written out, such as '999.99'.")
+        raise Refusal(f"the format of {call.name} must be a string written out, such as '999.99'")
     whole, _, fraction = text.upper().replace("D", ".").partition(".")
     scale = sum(sign in "09" for sign in fraction)
     return Decimal(sum(sign in "09" for sign in whole) + scale, scale)

@@ -23,7 +23,7 @@ def _top_of_state(call: Call) -> Type:
     item = state.get("itemDataType") if isinstance(state, Struct) else None
     if item is None:
         raise Refusal(
-            f"{call.name} takes what approx_top_k_accumulate or approx_top_k_combine gave, not {state}."
+            f"{call.name} takes what approx_top_k_accumulate or approx_top_k_combine gave, not {state}"
         )
     return Array(Struct((("item", item), ("count", BIGINT))))
 

@@ -13,13 +13,13 @@ def _decoded(call: Call) -> Type:
     if len(call.types) == 2:
         if not (implicit(call.types[0], BINARY) and implicit(call.types[1], STRING)):
             raise Refusal(
-                f"{call.name} takes a binary and a charset, not {call.types[0]} and {call.types[1]}."
+                f"{call.name} takes a binary and a charset, not {call.types[0]} and {call.types[1]}"
             )
         return STRING
     for sought in call.types[1:-1:2]:
         wide = common(call.types[0], sought)
         if wide is None or not comparable(wide):
-            raise Refusal(f"{call.name} cannot compare {call.types[0]} with {sought}: cast them to one type.")
+            raise Refusal(f"{call.name} cannot compare {call.types[0]} with {sought}; cast them to one type")
     results = call.types[2::2] if len(call.types) % 2 else (*call.types[2::2], call.types[-1])
     return common_from(0)(Call(call.name, results, call.trees))
 
@@ -31,7 +31,7 @@ def _padded(call: Call) -> Type:
 
 def _overlaid(call: Call) -> Type:
     if (call.types[0] == BINARY) != (call.types[1] == BINARY):
-        raise Refusal(f"{call.name} cannot put {call.types[1]} into {call.types[0]}: cast both to string.")
+        raise Refusal(f"{call.name} cannot put {call.types[1]} into {call.types[0]}; cast both to string")
     return call.types[0]
 
 
