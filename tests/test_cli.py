@@ -107,7 +107,7 @@ def test_explain_reads_standard_input_and_keeps_sql_in_brackets_whole() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("nothing.sql",), "error: cannot read nothing.sql: No such file or directory\n"),
+        (("nothing.sql",), "error: nothing.sql: cannot read it: No such file or directory\n"),
         (
             ("q.sql", "--png", "no/q.png"),
             "error: cannot write the picture no/q.png: No such file or directory; choose another --png\n",

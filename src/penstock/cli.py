@@ -216,7 +216,9 @@ def _cell(row: dict[str, Any], name: str) -> str:
 
 @app.command()
 def explain(
-    file: Annotated[str, typer.Argument(metavar="FILE.sql", help="Statements; `-` reads standard input.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE.sql…", help="Statements; `-` reads standard input.")
+    ],
     policy: Annotated[
         str | None, typer.Option(help="Cut the graph by this policy, whatever the file sets.")
     ] = None,
@@ -226,15 +228,16 @@ def explain(
     ] = None,
     alternates: Annotated[int, typer.Option(min=1, help="Show so many plans of each query.")] = 5,
 ) -> None:
-    """How the queries of a file would run: their plans and costs, what they share, and the units.
+    """How the queries of files would run: their plans and costs, what they share, and the units.
 
-    Nothing runs. EXPLAIN SELECT in the file shows a plan beside those of the queries that the file creates.
+    Nothing runs. Files are read one after the other. EXPLAIN SELECT in a file shows a plan beside those of
+    the queries that the file creates.
     """
     from penstock.explain.as_json import explanation_json
-    from penstock.explain.explanation import explain_file
+    from penstock.explain.explanation import explain_files
     from penstock.explain.text import WIDTH, explanation_text
 
-    explanation = explain_file(file, policy, now_s=time.time())
+    explanation = explain_files(files, policy, now_s=time.time())
     if png is not None:
         from penstock.explain.drawing import draw
 

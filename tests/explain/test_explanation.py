@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import PenstockError, PolicyError, SqlError
-from penstock.explain.explanation import Explanation, QueryExplained, explain, explain_file
+from penstock.explain.explanation import Explanation, QueryExplained, explain, explain_files
 from penstock.sql.session import Answer
 from tests.explain.statements import HOME, JOINED, SPLIT
 
@@ -151,14 +151,14 @@ def test_a_wrong_policy_is_found_before_the_statements_are_read() -> None:
 def test_a_file_is_read_with_or_without_a_byte_order_mark(tmp_path: Path) -> None:
     file = tmp_path / "home.sql"
     file.write_text(HOME, "utf-8-sig")
-    assert len(explain_file(str(file)).queries) == 2
+    assert len(explain_files([str(file)]).queries) == 2
 
 
 def test_an_error_in_a_file_begins_with_its_name_and_shows_the_place(tmp_path: Path) -> None:
     file = tmp_path / "wrong.sql"
     file.write_text(HOME + "CREATE CONTINUOUS QUERY q AS\n  SELECT tmp FROM temps;\n")
     with pytest.raises(PenstockError) as caught:
-        explain_file(str(file))
+        explain_files([str(file)])
     assert str(caught.value) == (
         f"{file}: line 12, column 10: there is no column 'tmp'; there are t, room, temp, id. "
         "Did you mean 'temp'?\n    SELECT tmp FROM temps;\n           ^^^"
@@ -176,5 +176,5 @@ def test_a_file_that_cannot_be_read_is_one_clear_error(
     if content is not None:
         file.write_bytes(content)
     with pytest.raises(PenstockError) as caught:
-        explain_file(str(file))
-    assert str(caught.value) == f"cannot read {file}: {says}"
+        explain_files([str(file)])
+    assert str(caught.value) == f"{file}: cannot read it: {says}"

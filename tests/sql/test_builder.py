@@ -70,8 +70,8 @@ PAIRS: dict[str, tuple[Rows, str]] = {
         .range("1 min")
         .group_by("room")
         .agg("count(*) AS n"),
-        "SELECT room, count(*) AS n FROM (SELECT t, room FROM temps UNION ALL SELECT t, room FROM doors) [RANGE 1 min] "
-        "GROUP BY room",
+        "SELECT room, count(*) AS n FROM "
+        "(SELECT t, room FROM temps UNION ALL SELECT t, room FROM doors) [RANGE 1 min] GROUP BY room",
     ),
     "distinct rows": (
         temps.range("1 min").select("room").distinct(),

@@ -65,13 +65,16 @@ def test_what_differs_has_two(texts: tuple[str, str]) -> None:
 numbers = st.recursive(
     st.sampled_from(["a", "b", "1", "2.5", "-a"]),
     lambda inner: st.one_of(
-        st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(" ".join), inner.map(lambda text: f"({text})")
+        st.tuples(inner, st.sampled_from(["+", "-", "*"]), inner).map(" ".join),
+        inner.map(lambda text: f"({text})"),
     ),
     max_leaves=5,
 )
 conditions = st.recursive(
     st.one_of(
-        st.sampled_from(["p", "q", "s = 'a'", "s IN ('b', 'a')", "a IS NULL", "NOT p", "NULL", "s LIKE 'a%'"]),
+        st.sampled_from(
+            ["p", "q", "s = 'a'", "s IN ('b', 'a')", "a IS NULL", "NOT p", "NULL", "s LIKE 'a%'"]
+        ),
         st.tuples(numbers, st.sampled_from(["<", ">", "<=", ">=", "=", "<>", "<=>"]), numbers).map(" ".join),
         st.tuples(numbers, numbers, numbers).map(lambda part: f"{part[0]} BETWEEN {part[1]} AND {part[2]}"),
     ),
@@ -97,14 +100,19 @@ def test_the_canonical_text_is_its_own(text: str) -> None:
 def test_tidying_changes_parentheses_only(text: str) -> None:
     tidy = render(tidied(parse_expression(text)))
     assert canonical(tidy, SCHEMA) == canonical(text, SCHEMA)
-    assert tidy.replace("(", "").replace(")", "") == render(parse_expression(text)).replace("(", "").replace(")", "")
+    assert tidy.replace("(", "").replace(")", "") == render(parse_expression(text)).replace("(", "").replace(
+        ")", ""
+    )
 
 
 def test_canonical_texts_have_the_values_of_the_originals(spark: SparkSession) -> None:
     texts = _examples(150)
     source = PlanNode(Source("rows", SCHEMA))
     tables = random_tables(random.Random(7), source, most=60)
-    for text_of in (lambda text: canonical(text, SCHEMA), lambda text: render(tidied(parse_expression(text)))):
+    for text_of in (
+        lambda text: canonical(text, SCHEMA),
+        lambda text: render(tidied(parse_expression(text))),
+    ):
         columns = tuple(
             column
             for place, text in enumerate(texts)

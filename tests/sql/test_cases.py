@@ -1,4 +1,4 @@
-"""SQL and what becomes of it: `cases/plans.txt` and `cases/bad.txt`, `## name`, SQL, `--`, what is expected."""
+"""SQL and what becomes of it: `cases/plans.txt` and `cases/bad.txt` have it side by side."""
 
 from __future__ import annotations
 

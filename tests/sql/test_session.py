@@ -20,7 +20,8 @@ def after(sql: str) -> tuple[Catalog, Answer]:
 
 def test_a_stream_has_columns_a_time_a_rate_and_options() -> None:
     changed, answer = after(
-        "CREATE STREAM plugs (at TIMESTAMP, id BIGINT NOT NULL COMMENT 'the plug', m MAP<STRING, ARRAY<INT>>, "
+        "CREATE STREAM plugs (at TIMESTAMP, id BIGINT NOT NULL COMMENT 'the plug', "
+        "m MAP<STRING, ARRAY<INT>>, "
         "WATERMARK FOR at AS at - INTERVAL '1 minute 30 seconds') "
         "USING JSON OPTIONS (path 'it''s here', rate = '50 rows per second', endless = 'false')"
     )
@@ -33,7 +34,8 @@ def test_a_stream_has_columns_a_time_a_rate_and_options() -> None:
 
 def test_a_query_has_what_its_owner_asked_for() -> None:
     changed, answer = after(
-        "CREATE CONTINUOUS QUERY hot WITH (latency = 1500 ms, tolerance = '20%', memory = 64MB, throughput = 100/s, "
+        "CREATE CONTINUOUS QUERY hot WITH (latency = 1500 ms, tolerance = '20%', memory = 64MB, "
+        "throughput = 100/s, "
         "freshness = '95%', weight = 0.8) AS SELECT * FROM temps WHERE temp > 30"
     )
     assert answer.query is not None
@@ -75,7 +77,8 @@ def test_a_one_time_query_has_a_window() -> None:
 
 def test_what_nothing_uses_can_be_dropped() -> None:
     changed, answer = after(
-        "CREATE VIEW hot AS SELECT * FROM temps WHERE temp > 30; CREATE CONTINUOUS QUERY q AS SELECT * FROM hot; "
+        "CREATE VIEW hot AS SELECT * FROM temps WHERE temp > 30; "
+        "CREATE CONTINUOUS QUERY q AS SELECT * FROM hot; "
         "CREATE SINK k FROM q USING parquet OPTIONS (path '/x'); STOP QUERY q AND DRAIN; "
         "DROP SINK k; DROP QUERY q; DROP VIEW hot; DROP TABLE IF EXISTS nothing; DROP STREAM temps"
     )
@@ -95,8 +98,8 @@ def test_what_exists_is_left_alone_if_asked() -> None:
 
 def test_a_view_keeps_its_meaning_and_its_window_columns() -> None:
     _, answer = after(
-        "CREATE VIEW counts AS SELECT window, room, count(*) AS n FROM temps GROUP BY window(t, '10 s'), room; "
-        "DESCRIBE counts"
+        "CREATE VIEW counts AS SELECT window, room, count(*) AS n FROM temps "
+        "GROUP BY window(t, '10 s'), room; DESCRIBE counts"
     )
     assert answer.rows == (
         ("window", "struct<start:timestamp,end:timestamp>"),
@@ -120,14 +123,17 @@ def test_everything_can_be_shown(what: str, row: tuple[str, ...]) -> None:
     _, answer = after(
         "CREATE VIEW hot AS SELECT room FROM temps WHERE temp > 30; "
         "CREATE CONTINUOUS QUERY q WITH (latency = 2s, weight = 0.5) AS SELECT * FROM hot; "
-        f"CREATE SINK k FROM q USING csv OPTIONS (path 'out'); STOP QUERY q; SET policy = 'fas-mcq'; SHOW {what}"
+        "CREATE SINK k FROM q USING csv OPTIONS (path 'out'); STOP QUERY q; SET policy = 'fas-mcq'; "
+        f"SHOW {what}"
     )
     assert row in answer.rows
     assert len(answer.columns) == len(row)
 
 
 def test_comments_semicolons_in_strings_and_empty_statements() -> None:
-    changed, _ = after("-- one; two\n;; CREATE CONTINUOUS QUERY q AS SELECT ';' AS s /* ; */ FROM temps; -- end")
+    changed, _ = after(
+        "-- one; two\n;; CREATE CONTINUOUS QUERY q AS SELECT ';' AS s /* ; */ FROM temps; -- end"
+    )
     assert list(changed.queries) == ["q"]
 
 

@@ -7,7 +7,7 @@ into the graph of those before it; EXPLAIN plans one against the graph as it is 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -26,11 +26,21 @@ from penstock.plan.schemas import derived_schemas
 from penstock.plan.sharing import remove
 from penstock.policies.costs import input_rates, port_rate, unit_cost
 from penstock.policies.layout import lay_out
-from penstock.policies.parsing import parse
+from penstock.policies.parsing import MAKERS, parse
+from penstock.policies.policy import Policy
 from penstock.sql.catalog import Catalog
 from penstock.sql.reader import read
 from penstock.sql.session import Answer, apply
-from penstock.sql.statements import AlterQuery, CreateQuery, Drop, Explain, SetPolicy, Statement, StopQuery
+from penstock.sql.statements import (
+    AlterQuery,
+    CreateQuery,
+    Drop,
+    Explain,
+    SetPolicy,
+    Show,
+    Statement,
+    StopQuery,
+)
 
 #: What queries are scheduled by where nothing else is said.
 POLICY = "fas-mcq"
@@ -167,14 +177,37 @@ def explain(sql: str, policy: str | None = None, now_s: float = 0.0) -> Explanat
     """
     chosen = parse(policy) if policy is not None else None
     telling = _Telling(now_s)
-    for statement in read(sql):
+    telling.tell_all(sql)
+    return _explanation(telling, chosen)
+
+
+def explain_files(files: Sequence[str], policy: str | None = None, now_s: float = 0.0) -> Explanation:
+    """Explains files one after the other, `-` being standard input; an error begins with the file's name."""
+    chosen = parse(policy) if policy is not None else None
+    telling = _Telling(now_s)
+    for file in files:
+        name = "standard input" if file == "-" else file
         try:
-            telling.tell(statement, sql)
-        except SqlError:
-            raise
+            telling.tell_all(_text_of(file))
+        except SqlError as error:
+            raise PenstockError(f"{name}: {error}") from None  # its place is in the text by now
         except PenstockError as error:
-            line = sql.count("\n", 0, statement.span.start) + 1
-            raise type(error)(f"line {line}: {error}") from None
+            raise type(error)(f"{name}: {error}") from None
+    return _explanation(telling, chosen)
+
+
+def _text_of(file: str) -> str:
+    try:
+        return (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8-sig")
+    except OSError as error:
+        raise PenstockError(f"cannot read it: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise PenstockError(
+            f"cannot read it: byte {error.start + 1} is not UTF-8; save it as UTF-8"
+        ) from None
+
+
+def _explanation(telling: _Telling, chosen: Policy | None) -> Explanation:
     chosen = chosen or parse(telling.catalog.policy or POLICY)
     graph, rates = telling.graph, telling.catalog.rates()
     costs = graph_costs(graph, rates)
@@ -190,26 +223,6 @@ def explain(sql: str, policy: str | None = None, now_s: float = 0.0) -> Explanat
     separate = sum(name in scheduled for used in graph.members.values() for name in used)
     said, texts = tuple(telling.said), MappingProxyType(telling.texts)
     return Explanation(said, graph, texts, costs, chosen.text, tuple(units), separate)
-
-
-def explain_file(file: str, policy: str | None = None, now_s: float = 0.0) -> Explanation:
-    """Explains a file, or standard input if it is `-`; an error begins with the file's name."""
-    name = "standard input" if file == "-" else file
-    try:
-        sql = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8-sig")
-    except OSError as error:
-        raise PenstockError(f"cannot read {name}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise PenstockError(
-            f"cannot read {name}: byte {error.start + 1} is not UTF-8; save it as UTF-8"
-        ) from None
-    chosen = parse(policy).text if policy is not None else None
-    try:
-        return explain(sql, chosen, now_s)
-    except SqlError as error:
-        raise PenstockError(f"{name}: {error}") from None  # its place is in the text by now
-    except PenstockError as error:
-        raise type(error)(f"{name}: {error}") from None
 
 
 def graph_costs(graph: Graph, rates: Mapping[str, float]) -> Mapping[str, Costed]:
@@ -240,6 +253,17 @@ class _Telling:
         self._now_s = now_s
         self._plans: dict[str, QueryExplained] = {}
 
+    def tell_all(self, sql: str) -> None:
+        """Applies all statements of a text; an error that does not know its place gets its line."""
+        for statement in read(sql):
+            try:
+                self.tell(statement, sql)
+            except SqlError:
+                raise
+            except PenstockError as error:
+                line = sql.count("\n", 0, statement.span.start) + 1
+                raise type(error)(f"line {line}: {error}") from None
+
     def tell(self, statement: Statement, sql: str) -> None:
         """Applies one statement."""
         before = self.catalog
@@ -248,6 +272,9 @@ class _Telling:
         match statement:
             case SetPolicy(policy=policy):
                 parse(policy)
+            case Show(what="policies"):
+                rows = tuple((name, "set" if name == self.catalog.policy else "") for name in MAKERS)
+                self.said[-1] = Answer(f"{len(rows)} policies", ("policy", ""), rows)
             case CreateQuery() if answer.query is not None:
                 self.said[-1] = self._register(answer.query)
             case Explain() if answer.query is not None:

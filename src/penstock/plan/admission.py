@@ -70,7 +70,10 @@ def running(graph: Graph) -> Callable[[PlanNode], set[int]]:
         there: set[int] = set()
         for node in root.post_order() if known else ():
             # What reads something new is new itself: its form need not be worked out.
-            if all(id(child) in there for child in node.children) and name_of(forms.of(node).node) is not None:
+            if (
+                all(id(child) in there for child in node.children)
+                and name_of(forms.of(node).node) is not None
+            ):
                 there.add(id(node))
         return there
 

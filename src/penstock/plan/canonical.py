@@ -35,7 +35,7 @@ from penstock.sql.expressions import plain_column, quoted, substituted
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A node in canonical form, the port that is read, and what each column of the original is called there."""
+    """A node in canonical form, the port that is read, and what the original's columns are called there."""
 
     node: PlanNode
     port: int

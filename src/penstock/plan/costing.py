@@ -226,7 +226,7 @@ def _relation_join(join: Join) -> tuple[float, float]:
 
 def _window_join(join: Join, left: Flow, right: Flow, in_bytes: float) -> tuple[float, float, float]:
     """Every row looks at the rows of the other window that meet the equalities, then at the rest of them."""
-    held = _held(join.left, left.rate), _held(join.right, right.rate)
+    held = _held(join.left, left), _held(join.right, right)
     rate = left.rate + right.rate
     # A pair is found once, when its later row comes; in hopping windows once in each that holds both.
     windows = max(_overlap(join.left), _overlap(join.right))
@@ -270,11 +270,15 @@ def _aggregate(aggregate: Aggregate, rows: Flow) -> tuple[float, float, float, f
     return cost_s, groups / every_s / rate if rate else 0.0, groups * overlap * group_bytes, every_s
 
 
-def _held(window: Window | None, rate: float) -> float:
-    """Rows in a window of a join."""
+def _held(window: Window | None, rows: Flow) -> float:
+    """Rows in a window of a join. Rows that were aggregated come a window at a time, all of one instant."""
     if window is None:
-        return rate * WHOLE_STREAM_S
-    return min(window.width, rate * WHOLE_STREAM_S) if window.kind == "count" else rate * window.width
+        return rows.rate * WHOLE_STREAM_S
+    if window.kind == "count":
+        return min(window.width, rows.rate * WHOLE_STREAM_S)
+    on = rows.schema.get(window.on) if window.on is not None else None
+    at_once_s = rows.every_s if on is not None and on.type.startswith("struct") else 0.0
+    return rows.rate * max(window.width, at_once_s)
 
 
 def _overlap(window: Window | None) -> float:

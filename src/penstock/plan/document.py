@@ -86,8 +86,9 @@ class PlanDocument(_Part):
     plan: PlanNodeDocument
 
     @model_serializer(mode="wrap")
-    def _nothing_empty(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {field: value for field, value in serialize(self).items() if value}
+    def _life_where_it_says_something(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        usual = {name: PlanDocument.model_fields[name].default for name in LIFE}
+        return {field: value for field, value in serialize(self).items() if value != usual.get(field, ...)}
 
 
 def read(text: str | bytes) -> Query:

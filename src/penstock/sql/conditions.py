@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.sql.dialect import render
 from penstock.sql.functions.catalogue import find
 from penstock.sql.grouping import aggregate_calls
 from penstock.sql.names import Scope
-from penstock.sql.parentheses import tidied
+from penstock.sql.parentheses import text_of
 from penstock.sql.places import Problem
 from penstock.sql.relation import Relation
 
@@ -22,7 +21,7 @@ def predicate(tree: exp.Expr, scope: Scope, relation: Relation | None, clause: s
     type_ = scope.type_of(bound)
     if type_ not in ("boolean", "void"):
         raise Problem(tree, f"{clause} is a {type_}; it must be a condition, true or false")
-    return render(tidied(bound))
+    return text_of(bound)
 
 
 def check_clock(tree: exp.Expr, relation: Relation | None) -> None:

@@ -10,12 +10,13 @@ from sqlglot import exp
 from penstock.model.operators import Column
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.sql.dialect import parse_expression, render
+from penstock.sql.dialect import parse_expression
 from penstock.sql.expressions import column as column_named
 from penstock.sql.expressions import columns as columns_of
 from penstock.sql.expressions import conjunction, is_bound_column, plain_column, quoted
 from penstock.sql.functions.catalogue import find
 from penstock.sql.names import Scope, Visible
+from penstock.sql.parentheses import text_of
 from penstock.sql.places import Problem
 from penstock.sql.relation import Relation, time_origin
 from penstock.sql.typing import can_raise, type_of
@@ -114,7 +115,7 @@ class Grouping:
         for key in plain:
             origin = time_origin(key, self._input.times)
             if origin is not None:
-                return Window.given(""), render(key), plain
+                return Window.given(""), text_of(key), plain
         if self._input.node is not None and _is_endless(self._input):
             raise Problem(self._at, self._no_window(plain))
         return None, None, plain
@@ -144,12 +145,12 @@ class Grouping:
             for call in aggregate_calls(tree):
                 raise Problem(call, "an aggregate cannot be a group key; aggregate in a subquery first")
             self._scope.type_of(tree)
-            value = render(_bare(tree))
+            value = text_of(tree)
             if value in named:
                 continue
             column = plain_column(value)
             if column is None:
-                wanted = next((item.name for item in self._items if render(_bare(item.tree)) == value), "key")
+                wanted = next((item.name for item in self._items if text_of(item.tree) == value), "key")
                 column = _unique(wanted, taken)
                 taken.add(column.lower())
             named[value] = Key(value, column)
@@ -186,7 +187,7 @@ class Grouping:
 
     def _columns_needed(self) -> set[str]:
         trees = [call for item in self._items for call in aggregate_calls(item.tree)]
-        texts = [render(tree) for tree in trees]
+        texts = [text_of(tree) for tree in trees]
         texts += [key.value for key in self._keys if plain_column(key.value) is not None]
         texts += [self._within] if self._within is not None else []
         needed = {name for text in texts for name in columns_of(text)}
@@ -204,7 +205,7 @@ class Grouping:
             found.append(Column(self._window_column, _WINDOW, _window_type(window)))
         for item in self._items:
             for call in aggregate_calls(item.tree):
-                value = render(call)
+                value = text_of(call)
                 if value in self._aggregates:
                     continue
                 type_ = self._scope.type_of(call)
@@ -227,12 +228,12 @@ class Grouping:
     def _filtered(self, call: exp.Expr) -> str:
         """The aggregate over the rows that a condition within the window keeps."""
         if self._within is None:
-            return render(call)
+            return text_of(call)
         condition, inner = parse_expression(self._within), call
         if isinstance(call, exp.Filter):
             inner, own = call.this, call.expression.this
-            condition = parse_expression(conjunction([self._within, render(own)]))
-        return render(exp.Filter(this=inner.copy(), expression=exp.Where(this=condition)))
+            condition = parse_expression(conjunction([self._within, text_of(own)]))
+        return text_of(exp.Filter(this=inner.copy(), expression=exp.Where(this=condition)))
 
     def behind(self, tree: exp.Expr) -> exp.Expr:
         """An expression of the SELECT list or of HAVING over the columns the aggregate puts out."""
@@ -261,7 +262,7 @@ class Grouping:
 
 def _replaced(tree: exp.Expr, names: dict[str, str], window: str) -> exp.Expr:
     """The tree with keys, aggregates and windows replaced by their columns, the greatest first."""
-    column = names.get(render(_bare(tree)))
+    column = names.get(text_of(tree))
     if column is None and window and (is_window_call(tree) or _is_window_name(tree)):
         column = window
     if column is not None:
@@ -283,7 +284,7 @@ def _replaced(tree: exp.Expr, names: dict[str, str], window: str) -> exp.Expr:
 
 
 def _is_window_name(tree: exp.Expr) -> bool:
-    """Whether this is the window by name: of the aggregate, even if a column of the input is called so too."""
+    """Whether this is the aggregate's window by name, even if a column of the input is called so too."""
     return isinstance(tree, exp.Column) and len(tree.parts) == 1 and tree.name in (_WINDOW, *WINDOW_NAMES)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.sql.dialect import render
+
 #: How tightly an operator binds; what is not here binds as tightly as a name.
 _BINDS: tuple[tuple[type[exp.Expr], ...], ...] = (
     (exp.Or,),
@@ -24,6 +26,11 @@ _ATOM = len(_BINDS)
 def tidied(tree: exp.Expr) -> exp.Expr:
     """A copy of an expression with the parentheses that its meaning needs."""
     return parenthesised(unwrapped(tree.copy()))
+
+
+def text_of(tree: exp.Expr) -> str:
+    """An expression as it stands in a plan."""
+    return render(tidied(tree))
 
 
 def unwrapped(tree: exp.Expr) -> exp.Expr:

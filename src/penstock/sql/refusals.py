@@ -34,6 +34,8 @@ def refuse_parts(tree: exp.Expr) -> None:
     for part, why in _REFUSED.items():
         value = tree.args.get(part)
         if part == "hint" and value:
-            raise Problem((*tree.expressions, tree.args.get("from_"))[0], why)  # sqlglot reads hints apart, without their place
+            raise Problem(
+                (*tree.expressions, tree.args.get("from_"))[0], why
+            )  # sqlglot reads hints apart, without their place
         if value:
             raise Problem(value[0] if isinstance(value, list) else value, why)

@@ -17,6 +17,7 @@ from penstock.sql.expressions import quoted
 from penstock.sql.from_clause import FromClause, renamed
 from penstock.sql.grouping import Grouping, Item, aggregate_calls, with_window_names
 from penstock.sql.names import Scope
+from penstock.sql.parentheses import text_of
 from penstock.sql.places import Problem, error, of_tree
 from penstock.sql.refusals import refuse_parts
 from penstock.sql.relation import Relation
@@ -224,7 +225,7 @@ class _Binder:
                 raise Problem(item.written, "window(…) belongs into GROUP BY")
         if tree.args.get("distinct"):
             return self._distinct(tree, relation, scope, items, within)
-        columns = [Column(item.name, render(item.tree), scope.type_of(item.tree)) for item in items]
+        columns = [Column(item.name, text_of(item.tree), scope.type_of(item.tree)) for item in items]
         if relation.window is not None:
             raise Problem(
                 tree,
@@ -246,12 +247,12 @@ class _Binder:
     def _after(self, grouping: Grouping, items: list[Item], having: exp.Expr | None = None) -> Relation:
         relation = grouping.relation
         if having is not None:
-            relation = relation.where(render(having))
+            relation = relation.where(text_of(having))
         columns = []
         for item in items:
             behind = grouping.behind(item.tree)
             check_clock(behind, relation)
-            columns.append(Column(item.name, render(behind), Scope((), relation.schema).type_of(behind)))
+            columns.append(Column(item.name, text_of(behind), Scope((), relation.schema).type_of(behind)))
         return relation.select(columns)
 
     def _grouped(
@@ -284,12 +285,12 @@ class _Binder:
         self, tree: exp.Select, grouping: Grouping, items: list[Item], having: exp.Expr | None
     ) -> Relation:
         """DISTINCT over groups: once per window, so the window is kept until then."""
-        relation = grouping.relation if having is None else grouping.relation.where(render(having))
+        relation = grouping.relation if having is None else grouping.relation.where(text_of(having))
         time = relation.time_column
         if time is None:
             raise Problem(tree.args["distinct"], "DISTINCT over groups needs a window by time in GROUP BY")
         columns = [
-            Column(item.name, render(behind), Scope((), relation.schema).type_of(behind))
+            Column(item.name, text_of(behind), Scope((), relation.schema).type_of(behind))
             for item in items
             for behind in [grouping.behind(item.tree)]
         ]
@@ -306,17 +307,17 @@ class _Binder:
         )
 
     def _keys(self, group: exp.Group, scope: Scope, items: list[Item], relation: Relation) -> list[exp.Expr]:
-        for part in ("grouping_sets", "cube", "rollup", "totals"):
-            if group.args.get(part):
-                raise Problem(
-                    group, f"{part.replace('_', ' ').upper()} is not supported; write one query per grouping"
-                )
+        several = group.find(exp.Rollup, exp.Cube, exp.GroupingSets)
+        if several is not None:
+            word = {exp.Rollup: "ROLLUP", exp.Cube: "CUBE"}.get(type(several), "GROUPING SETS")
+            raise Problem(
+                several if several.expressions else group,
+                f"{word} is not supported; write one query per grouping",
+            )
         if group.args.get("all"):
             return [item.tree for item in items if not any(True for _ in aggregate_calls(item.tree))]
         keys: list[exp.Expr] = []
         for one in group.expressions:
-            if isinstance(one, exp.Anonymous) and one.name.upper() in ("ROLLUP", "CUBE"):
-                raise Problem(one, f"{one.name.upper()} is not supported; write one query per grouping")
             if isinstance(one, exp.Literal) and not one.is_string:
                 place = int(one.name) if one.name.isdigit() else 0
                 if not 1 <= place <= len(items):

@@ -1,7 +1,7 @@
 """What a user can say, as data: one class per statement, in the words of the language.
 
-Names are as written, `span` is where the name stands that a statement is about. `select` is a syntax tree that has not been bound: what its names mean is settled when
-the statement is applied (`session`).
+Names are as written, `span` is where the name stands that a statement is about. `select` is a syntax tree
+that has not been bound: what its names mean is settled when the statement is applied (`session`).
 """
 
 from __future__ import annotations

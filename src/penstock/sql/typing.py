@@ -256,12 +256,8 @@ _RULES: dict[type[exp.Expr], Callable[..., Typed]] = {
     exp.Exists: _refused(_SUBQUERY),
     exp.Collate: _refused("COLLATE is not supported; compare lower(column)"),
     exp.JSONExtract: _refused("-> is not supported here; use get_json_object(column, '$.field')"),
-    exp.CurrentUser: _refused(
-        "current_user depends on the session that runs the query; write the value out"
-    ),
-    exp.SessionUser: _refused(
-        "session_user depends on the session that runs the query; write the value out"
-    ),
+    exp.CurrentUser: _refused("current_user depends on the session that runs the query; write the value out"),
+    exp.SessionUser: _refused("session_user depends on the session that runs the query; write the value out"),
     exp.Star: _refused("* is not supported here; name the columns"),
     exp.Lambda: _refused("A lambda is only the argument of a function such as transform"),
     exp.Distinct: _refused("DISTINCT belongs into an aggregate function, such as count(DISTINCT column)"),

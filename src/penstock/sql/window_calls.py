@@ -73,8 +73,8 @@ def _no_time(tree: exp.Expr, relation: Relation) -> str:
         )
     if _is_clock(tree):
         return (
-            "windows of processing time are not supported, since results would depend on when rows are processed; "
-            f"use the stream's own time, {' or '.join(relation.times)}"
+            "windows of processing time are not supported, since results would depend on when rows are "
+            f"processed; use the stream's own time, {' or '.join(relation.times)}"
         )
     times = [
         f"{name}.end or window_time({name})" if kind == "window" else name

@@ -181,8 +181,6 @@ CASES: dict[str, tuple[PlanNode, ...]] = {
         ABC,
         BUSHY,
         lookup("s = right_s", lookup("id = right_id AND w > 0", A), "places", PLACES),
-        lookup("right_s = right_right_s", AB, "places", PLACES),
-        lookup("id = right_right_id", join("s = right_s", A, B, (Window.rows(3), TEN))),
     ),
     "merge_aggregate_project": (
         aggregate(project(A, k="s", y="x * 2", t="t"), "k", m="max(y)", n="count(y)", w="window()"),

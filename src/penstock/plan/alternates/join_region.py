@@ -143,20 +143,15 @@ def _read_join(node: PlanNode, offset: int, reading: _Reading) -> bool:
 
 
 def _read_side(below: Input, window: Window | None, offset: int, reading: _Reading) -> bool:
-    base = below.node
-    while (
-        isinstance(base.operator, Join)
-        and base.operator.relation is not None
-        and base.operator.type == "inner"
-    ):
-        base = base.children[0]
-    streams = (
-        isinstance(base.operator, Join) and base.operator.relation is None and base.operator.type == "inner"
-    )
-    opens = streams and below.port == 0 and _slides(window) and window is not None and window.on is None
+    join = below.node.operator
+    opens = _opens(below.node) and below.port == 0 and isinstance(join, Join)
     if window is None:
-        # Below a join with a relation: whatever is joined there.
-        opens = _opens(below.node) and below.port == 0
+        # Below a join with a relation: other relations. Which version of a relation a row meets is recorded
+        # with the batch it came in; a row of two streams came in two, so relations stay above or below them.
+        opens = opens and isinstance(join, Join) and join.relation is not None
+    else:
+        opens = opens and isinstance(join, Join) and join.relation is None
+        opens = opens and _slides(window) and window.on is None
     if opens:
         return _read_join(below.node, offset, reading)
     schema = reading.space.schema(below.node)

@@ -25,9 +25,9 @@ def order_joins(node: PlanNode, space: Space) -> Iterator[PlanNode]:
     To:         join with B over join of A and C, with a project that puts the columns in their places
     Valid when: all joins are inner, their conditions cannot raise, and streams that are joined with a join
                 have sliding windows by the time their rows came with, and name its column. Relations
-                change places with each other, and sink to one side of a join of streams unless that side
-                has a window by count. Nothing above may depend on the order of rows of one instant (the
-                generator sees to that).
+                change places with each other, but not with streams: a row meets the version of a relation
+                that was recorded when it came in, and a row of two streams came in twice. Nothing above
+                may depend on the order of rows of one instant (the generator sees to that).
     Why:        a join costs by what its windows hold, so the one that lets least through comes first; and
                 another query may already run a part of the join.
     """
