@@ -17,6 +17,7 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """All tests that need Spark run in one process, so that one JVM is started."""
     for item in items:

@@ -35,7 +35,7 @@ PROBLEMS = {
     "round(d, i)": "argument 2 of round must be the same for all rows; write it out",
     "greatest(i, b)": "greatest cannot order its arguments (int, boolean); cast them to one type",
     "coalesce(i, b)": "the arguments of coalesce have no common type (int, boolean); cast them to one type",
-    "from_json(s, 'a NOSUCH')": "the schema of from_json cannot be read ('nosuch' is not a type): "
+    "from_json(s, 'a NOSUCH')": "the schema of from_json cannot be read ('nosuch' is not a type); "
     "write it as 'a INT, b STRING'",
     "dateadd(FORTNIGHT, 1, ts)": "'FORTNIGHT' is not a unit of time.",
     # lambdas
@@ -53,7 +53,7 @@ PROBLEMS = {
     "max(s) IGNORE NULLS": "max cannot take IGNORE NULLS; leave it out",
     "sum(i) WITHIN GROUP (ORDER BY i)": "sum cannot take WITHIN GROUP; leave it out",
     "percentile_cont(0.5)": "percentile_cont needs WITHIN GROUP (ORDER BY …) behind it; add the clause",
-    "listagg(s) WITHIN GROUP (ORDER BY m)": "listagg cannot order by map<string,int>: "
+    "listagg(s) WITHIN GROUP (ORDER BY m)": "listagg cannot order by map<string,int>; "
     "take a value that can be ordered",
     # operators
     "ai + 1": "array<int> + int cannot be computed; cast both to numbers",
@@ -67,7 +67,7 @@ PROBLEMS = {
     "CAST(s AS time)": "the type TIME is not supported, Spark leaves it switched off; use timestamps",
     "ai[d]": "an array's index is a whole number, not double; cast it to int",
     "i[0]": "int has no elements; […] needs an array, a map or a struct",
-    "INTERVAL '1 month 1 day'": "an interval has either years and months, or days to seconds: "
+    "INTERVAL '1 month 1 day'": "an interval has either years and months, or days to seconds; "
     "add one after the other",
     "INTERVAL '1.5' DAYS": "'1.5' is not a number of days; only seconds may have a fraction",
     "INTERVAL i DAYS": "INTERVAL needs a number written out; use make_dt_interval for a computed one",
@@ -78,7 +78,7 @@ PROBLEMS = {
     "i IN (SELECT 1)": "IN with a query is not supported; join with it instead",
     "sum(i) OVER ()": "OVER is not supported; use GROUP BY with a window",
     "s COLLATE UTF8_LCASE": "COLLATE is not supported; compare lower(column)",
-    "ts AT TIME ZONE 'UTC'": "from_utc_timestamp(ts, 'UTC') is not supported in an expression: "
+    "ts AT TIME ZONE 'UTC'": "from_utc_timestamp(ts, 'UTC') is not supported in an expression; "
     "write it with functions",
     "upper(*)": "* is not supported here; name the columns",
 }
