@@ -13,7 +13,7 @@ from dataclasses import replace
 from penstock.model.operators import Operator, Sink
 from penstock.model.query import PlanNode
 from penstock.model.schema import Field, Schema
-from penstock.plan.canonical import Forms
+from penstock.plan.canonical import forms
 from penstock.plan.text import operator_text
 from penstock.sql.expressions import quoted
 
@@ -25,9 +25,9 @@ def own_names(root: PlanNode) -> Mapping[str, str]:
 
     The operators nearest to the sink are asked first: theirs are the names the query was written for.
     """
-    forms = Forms()
+    known = forms(root)
     nodes = [node for node in root.post_order() if not isinstance(node.operator, Sink)]
-    pairs = [pair for node in reversed(nodes) for pair in forms.of(node).names.items()]
+    pairs = [pair for node in reversed(nodes) for pair in known[id(node)].names.items()]
     taken = {canonical.lower() for _, canonical in pairs if not _COMPUTED.fullmatch(canonical)}
     names: dict[str, str] = {}
     for own, canonical in pairs:

@@ -10,6 +10,7 @@ from penstock.model.graph import Graph, Port
 from penstock.model.operators import Operator
 from penstock.model.query import PlanNode, Query
 from penstock.plan.alternates.generator import Alternate, alternates
+from penstock.plan.alternates.safety import below_order
 from penstock.plan.canonical import Forms, canonical
 from penstock.plan.costing import estimated
 from penstock.plan.sharing import merge
@@ -68,11 +69,12 @@ def running(graph: Graph) -> Callable[[PlanNode], set[int]]:
 
     def shared(root: PlanNode) -> set[int]:
         there: set[int] = set()
+        in_order = below_order(root)
         for node in root.post_order() if known else ():
             # What reads something new is new itself: its form need not be worked out.
             if (
                 all(id(child) in there for child in node.children)
-                and name_of(forms.of(node).node) is not None
+                and name_of(forms.of(node, in_order).node) is not None
             ):
                 there.add(id(node))
         return there

@@ -29,6 +29,7 @@ from penstock.model.operators import (
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.model.window import Window
+from penstock.plan.alternates.safety import below_order
 from penstock.sql.canonical import canonical as canonical_text
 from penstock.sql.expressions import plain_column, quoted, substituted
 
@@ -51,37 +52,43 @@ def canonical(query: Query) -> Query:
 
 def forms(root: PlanNode) -> dict[int, Form]:
     """The canonical form of each node of a plan, by the identity of the node."""
-    known = Forms()
-    return {id(node): known.of(node) for node in root.post_order()}
+    known, in_order = Forms(), below_order(root)
+    return {id(node): known.of(node, in_order) for node in root.post_order()}
 
 
 class Forms:
     """Canonical forms of the nodes of many plans that have parts in common: each is worked out once."""
 
     def __init__(self) -> None:
-        # The node is kept beside its form: its identity is good for as long as it lives.
-        self._known: dict[int, tuple[PlanNode, Form, Schema]] = {}
+        # By identity and by whether order matters; the node is kept, since only that keeps its identity.
+        self._known: dict[tuple[int, bool], tuple[PlanNode, Form, Schema]] = {}
 
-    def of(self, root: PlanNode) -> Form:
-        """The form of a node."""
-        if id(root) not in self._known:
+    def of(self, root: PlanNode, in_order: frozenset[int]) -> Form:
+        """The form of a node of a plan; `in_order` are the plan's nodes whose rows' order matters above.
+
+        Sides and branches of those stay as they are: rows of one instant would change places.
+        """
+        if (id(root), id(root) in in_order) not in self._known:
             for node in root.post_order():
-                if id(node) not in self._known:
-                    self._add(node)
-        return self._known[id(root)][1]
+                if (id(node), id(node) in in_order) not in self._known:
+                    self._add(node, in_order)
+        return self._known[id(root), id(root) in in_order][1]
 
-    def _add(self, node: PlanNode) -> None:
-        below = [self._known[id(child)] for child in node.children]
+    def _add(self, node: PlanNode, in_order: frozenset[int]) -> None:
+        kept = id(node) in in_order
+        below = [self._known[id(child), id(child) in in_order] for child in node.children]
         schemas = tuple(schema for _, _, schema in below)
         inputs = tuple(
             replace(form, port=node.port_of(slot)) if isinstance(child.operator, Split) else form
             for slot, (child, form, _) in enumerate(below)
         )
         schema = output_schema(node.operator, schemas)
-        self._known[id(node)] = node, _form(node, inputs, schema, schemas), schema
+        self._known[id(node), kept] = node, _form(node, inputs, schema, schemas, kept), schema
 
 
-def _form(node: PlanNode, inputs: tuple[Form, ...], schema: Schema, below: tuple[Schema, ...]) -> Form:
+def _form(
+    node: PlanNode, inputs: tuple[Form, ...], schema: Schema, below: tuple[Schema, ...], kept: bool
+) -> Form:
     match node.operator:
         case Source():
             return _made(node, node.operator, (), dict(zip(schema.names, schema.names, strict=True)))
@@ -97,9 +104,9 @@ def _form(node: PlanNode, inputs: tuple[Form, ...], schema: Schema, below: tuple
                 node, Split(tuple(_text(one, inputs[0]) for one in conditions)), inputs, inputs[0].names
             )
         case Union():
-            return _union(node, node.operator, inputs, below)
+            return _union(node, node.operator, inputs, below, kept)
         case Join(relation=None):
-            return _join(node, node.operator, inputs, below)
+            return _join(node, node.operator, inputs, below, kept)
         case Join():
             return _join_relation(node, node.operator, inputs[0], below[0])
         case Aggregate():
@@ -147,9 +154,13 @@ def _project(node: PlanNode, columns: tuple[Column, ...], below: Form) -> Form:
     return _made(node, Project(tuple(kept[name] for name in sorted(kept))), (below,), names)
 
 
-def _union(node: PlanNode, union: Union, inputs: tuple[Form, ...], below: tuple[Schema, ...]) -> Form:
+def _union(
+    node: PlanNode, union: Union, inputs: tuple[Form, ...], below: tuple[Schema, ...], kept: bool
+) -> Form:
     """Branches sorted, and their columns in the order and by the names that the first of them has."""
-    pairs = sorted(zip(inputs, below, strict=True), key=lambda pair: (pair[0].digest, pair[0].port))
+    pairs = list(zip(inputs, below, strict=True))
+    if not kept:
+        pairs.sort(key=lambda pair: (pair[0].digest, pair[0].port))
     first, first_schema = pairs[0]
     taken: dict[str, int] = {}
     for place, name in enumerate(first_schema.names):
@@ -177,10 +188,13 @@ def _branch(node: PlanNode, form: Form, schema: Schema, order: list[int], titles
     return replace(made, node=replace(made.node, estimate=None))
 
 
-def _join(node: PlanNode, join: Join, inputs: tuple[Form, ...], below: tuple[Schema, ...]) -> Form:
+def _join(
+    node: PlanNode, join: Join, inputs: tuple[Form, ...], below: tuple[Schema, ...], kept: bool
+) -> Form:
     (left, right), sides = inputs, below
     old_left, old_right = _sides(sides)
-    if join.type == "right" or (join.type in ("inner", "full") and _key(right) < _key(left)):
+    swapped = join.type == "right" or (join.type in ("inner", "full") and _key(right) < _key(left))
+    if swapped and not kept:
         left, right = right, left
         old_left, old_right = old_right, old_left
         join = replace(

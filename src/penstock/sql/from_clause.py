@@ -232,6 +232,13 @@ class FromClause:
                 f"which rows of the table '{right.relation.table}' never match is not known while the stream "
                 "goes on; keep unmatched rows of the stream only: stream LEFT JOIN table",
             )
+        window = left.relation.window
+        if window is not None and window.kind == "count" and len(left.parts) == 1:
+            raise Problem(
+                join.this,
+                "the window counts the rows of the stream, not those of its join with a table; "
+                "join in a subquery and put [ROWS …] behind that",
+            )
         relation = left.relation.join_table(right.relation, condition, type_)
         return Joined(relation, scope, left.parts)
 
