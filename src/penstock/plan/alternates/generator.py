@@ -25,7 +25,7 @@ from penstock.plan.alternates.space import Rule, Space
 from penstock.plan.costing import PlanCost
 
 #: Plans made for one query, at most: the time that planning takes is in proportion to it.
-MOST_PLANS = 32
+MOST_PLANS = 24
 #: And of those so many also without the columns that nobody reads.
 MOST_PRUNED = 6
 
@@ -56,18 +56,19 @@ def alternates(
     shared_nodes: Callable[[PlanNode], set[int]] | None = None,
     limit: int = 64,
 ) -> tuple[Alternate, ...]:
-    """Equivalent plans, the cheapest first, at most `limit` of them; the original is always among them.
+    """Equivalent plans, the cheapest first, at most `limit` of them and the original in any case.
 
     `shared_nodes` gives the ids of the nodes of a plan that run already, in other queries: then the cheapest
     is the plan that adds least to what runs, even if by itself it is not the best.
     """
-    search = _Search(Space(rates, any_order=shared_nodes is not None), min(limit, MOST_PLANS))
+    search = _Search(Space(rates, any_order=shared_nodes is not None), MOST_PLANS)
     search.run(root)
     ranked = [_shared(one, shared_nodes(one.root)) if shared_nodes else one for one in search.made.values()]
     ranked.sort(key=lambda one: one.key)
     original = next(one for one in ranked if not one.rules)
-    kept = ranked[:limit]
-    return tuple(kept if any(one is original for one in kept) else [*kept[:-1], original])
+    if any(one is original for one in ranked[:limit]):
+        return tuple(ranked[:limit])
+    return (*ranked[: max(limit - 1, 1)], original)
 
 
 def _shared(one: Alternate, running: set[int]) -> Alternate:
