@@ -92,9 +92,10 @@ class Grouping:
         self._aggregates: dict[str, Column] = {}
         window, time, plain = self._window(keys)
         self._keys = self._named(plain)
-        self.relation = self._below(window, time)
+        self._on: str | None = None
         self._window_column = ""
-        self._finish(window if time is None or window is None else replace(window, on=self._on))
+        self.relation = self._below(time)
+        self._aggregate(replace(window, on=self._on) if window is not None and time is not None else window)
 
     def _window(self, keys: Sequence[exp.Expr]) -> tuple[Window | None, str | None, list[exp.Expr]]:
         """The window, the expression of its time, and the keys that are none."""
@@ -156,7 +157,7 @@ class Grouping:
             named[value] = Key(value, column)
         return list(named.values())
 
-    def _below(self, window: Window | None, time: str | None) -> Relation:
+    def _below(self, time: str | None) -> Relation:
         """The input with a column for each key and for the window's time, where they are none yet."""
         self._on = plain_column(time) if time is not None else None
         computed = [key for key in self._keys if plain_column(key.value) is None]
@@ -175,7 +176,6 @@ class Grouping:
             made.append(Column(self._on, time, type_of(parse_expression(time), schema)))
         elif self._on is not None and self._on in schema.names and self._on not in needed:
             kept.append(Column(self._on, quoted(self._on), schema.get(self._on).type))  # type: ignore[union-attr]
-        del window
         return replace(self._input, window=None).select([*kept, *made])
 
     def _computed(self, key: Key) -> Column:
@@ -195,7 +195,8 @@ class Grouping:
             needed.add(self._on)
         return needed
 
-    def _finish(self, window: Window | None) -> None:
+    def _aggregate(self, window: Window | None) -> None:
+        """Puts the aggregate on top: the window, the keys, and each aggregate of the SELECT once."""
         names = {key.column.lower() for key in self._keys}
         found: list[Column] = []
         if window is not None and window.kind != "given":
@@ -219,8 +220,6 @@ class Grouping:
         if not found and not self._keys:
             raise Problem(self._at, "GROUP BY has no key and SELECT no aggregate; say what to compute")
         keys = [key.column for key in self._keys]
-        if window is not None and window.kind == "given":
-            window = Window.given(self._on or "")
         self.relation = replace(self.relation, window=None).aggregate(keys, found, window)
         if self._within is not None:
             self.relation = self.relation.where(f"{kept} > 0")
