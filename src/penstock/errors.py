@@ -30,9 +30,12 @@ class SqlError(PenstockError):
     `line` and `column` count from 1. The message shows the line with carets under the place.
     """
 
-    def __init__(self, what: str, line: int, column: int, excerpt: str = "", width: int = 1) -> None:
+    def __init__(
+        self, what: str, line: int, column: int, excerpt: str = "", width: int = 1, caret: int | None = None
+    ) -> None:
         self.what, self.line, self.column = what, line, column
-        shown = f"\n  {excerpt}\n  {' ' * (column - 1)}{'^' * max(width, 1)}" if excerpt else ""
+        indent = " " * ((caret or column) - 1)
+        shown = f"\n  {excerpt}\n  {indent}{'^' * max(width, 1)}" if excerpt else ""
         super().__init__(f"line {line}, column {column}: {what}{shown}")
 
 

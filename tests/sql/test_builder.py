@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from penstock.sql.builder import Rows, stream
@@ -73,6 +75,22 @@ PAIRS: dict[str, tuple[Rows, str]] = {
         "SELECT room, count(*) AS n FROM "
         "(SELECT t, room FROM temps UNION ALL SELECT t, room FROM doors) [RANGE 1 min] GROUP BY room",
     ),
+    "a filter behind a window of time, then a join; the names stay": (
+        temps.range("10 s")
+        .where("temp > 3")
+        .join(doors.where("open").range("5 s"), on="temps.id = doors.id")
+        .select("temps.id"),
+        "SELECT temps.id FROM (SELECT * FROM temps WHERE temp > 3) [RANGE 10 s] AS temps "
+        "JOIN (SELECT * FROM doors WHERE open) [RANGE 5 s] AS doors ON temps.id = doors.id",
+    ),
+    "a join, a filter, another join": (
+        temps.join(rooms, on="temps.room = rooms.room")
+        .where("rooms.floor = 1")
+        .join(stream("owners"), on="rooms.floor = owners.floor")
+        .select(["temps.id", "owner"]),
+        "SELECT temps.id, owner FROM temps JOIN rooms ON temps.room = rooms.room "
+        "JOIN owners ON rooms.floor = owners.floor WHERE rooms.floor = 1",
+    ),
     "distinct rows": (
         temps.range("1 min").select("room").distinct(),
         "SELECT DISTINCT room FROM temps [RANGE 1 min]",
@@ -105,6 +123,24 @@ def test_a_built_view_and_a_one_time_query() -> None:
     _, answers = run(stream("hot").range("1 min").agg("count(*) AS n").query("now", one_time=True), after)
     assert answers[0].query is not None
     assert answers[0].query.one_time
+
+
+@pytest.mark.parametrize(
+    ("mistake", "says"),
+    [
+        (lambda: temps.select(5), "select takes SQL, such as 'temp * 2 AS twice', not 5"),
+        (lambda: temps.join("rooms", on="x = y"), "join takes rows, such as stream('rooms'), not 'rooms'"),
+        (
+            lambda: temps.join(rooms, on="x", how="outer"),
+            "how is 'outer'; it must be one of inner, left, right, full",
+        ),
+        (lambda: temps.union("doors"), "union takes rows, such as stream('attic'), not 'doors'"),
+    ],
+)
+def test_what_is_no_sql_and_no_rows_is_refused_at_once(mistake: Callable[[], object], says: str) -> None:
+    with pytest.raises((TypeError, ValueError)) as error:
+        mistake()
+    assert str(error.value) == says
 
 
 def test_names_and_values_are_quoted() -> None:

@@ -34,7 +34,9 @@ def admit(graph: Graph, query: Query, rates: Mapping[str, float] | None = None, 
         raise QueryError(f"query '{query.name}' exists already; stop it first or choose another name")
     validate(query)
     considered = alternates(query.root, rates, running(graph), limit)
-    chosen = canonical(replace(query, root=estimated(considered[0].root, rates or {})))
+    chosen = canonical(replace(query, root=considered[0].root))
+    # Estimated as it runs: of one operator the same is believed, however it was written.
+    chosen = replace(chosen, root=estimated(chosen.root, rates or {}))
     merged = merge(graph, [chosen])
     operators = [name for name in merged.members[query.name] if name in set(merged.operators)]
     return Admission(

@@ -8,12 +8,13 @@ from penstock.model.window import Window
 from penstock.sql.quantities import seconds
 
 _FORM = re.compile(r"\[\s*(RANGE|ROWS)\b(.*?)(?:\bSLIDE\b(.*?))?\]", re.IGNORECASE | re.DOTALL)
+_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 _EXAMPLE = "write one like [RANGE 10 SECONDS], [RANGE 1 MIN SLIDE 10 S] or [ROWS 1000 SLIDE 500]"
 
 
 def window_of(text: str, time: str | None) -> Window:
     """The window of a text in brackets, by the time column where it is by time; ValueError if it is none."""
-    match = _FORM.fullmatch(text)
+    match = _FORM.fullmatch(_COMMENT.sub(" ", text))
     if match is None:
         raise ValueError(f"'{text}' is no window; {_EXAMPLE}")
     read = _rows if match[1].upper() == "ROWS" else _seconds

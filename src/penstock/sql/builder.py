@@ -14,6 +14,7 @@ written by hand cannot differ in meaning. Columns and conditions are SQL too.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,6 +26,7 @@ class Rows:
     """A SELECT under construction. Every method returns another one."""
 
     source: str
+    base: str = "part"
     name: str = ""
     window: str = ""
     joins: tuple[str, ...] = ()
@@ -56,17 +58,17 @@ class Rows:
     def select(self, *columns: str) -> Rows:
         """Columns, such as `"room"` or `"temp * 2 AS twice"`; behind `group_by`, aggregates too."""
         base = self if self.keys is not None and not self.columns else self._open()
-        return replace(base, columns=columns)
+        return replace(base, columns=_texts("select", columns))
 
     def group_by(self, *keys: str) -> Rows:
         """Groups for the `agg` that follows; `window(t, '10 seconds')` may be among the keys."""
-        return replace(self._open(), keys=keys)
+        return replace(self._open(), keys=_texts("group_by", keys))
 
     def agg(self, *aggregates: str) -> Rows:
         """The keys, windows left out, and these aggregates of each group."""
         base = self if self.keys is not None and not self.columns else replace(self._open(), keys=())
         plain = tuple(key for key in base.keys or () if not key.lstrip().lower().startswith(_WINDOWS))
-        return replace(base, columns=(*plain, *aggregates))
+        return replace(base, columns=(*plain, *_texts("agg", aggregates)))
 
     def having(self, condition: str) -> Rows:
         """The groups that satisfy a condition."""
@@ -78,14 +80,24 @@ class Rows:
 
     def join(self, other: Rows, on: str, how: Literal["inner", "left", "right", "full"] = "inner") -> Rows:
         """Pairs with the rows of another stream over windows, or of a stored table."""
-        base = self._open(joining=True)
+        if not isinstance(other, Rows):
+            raise TypeError(f"join takes rows, such as stream('rooms'), not {other!r}")
+        if how not in _HOW:
+            raise ValueError(f"how is {how!r}; it must be one of {', '.join(_HOW)}")
+        # Conditions on inner joins may stand behind all of them.
+        behind = how == "inner" and bool(self.joins) and not self._finished()
+        behind = behind and all(join.startswith(" JOIN ") for join in self.joins)
+        base = self if behind else self._open(joining=True)
         word = "" if how == "inner" else f"{how.upper()} "
         return replace(base, joins=(*base.joins, f" {word}JOIN {other._item()} ON {on}"))
 
     def union(self, *others: Rows) -> Rows:
         """All rows of all."""
+        for one in others:
+            if not isinstance(one, Rows):
+                raise TypeError(f"union takes rows, such as stream('attic'), not {one!r}")
         parts = " UNION ALL ".join(one.sql() for one in (self, *others))
-        return Rows(f"({parts})", name="united")
+        return Rows(f"({parts})", "united", "united")
 
     def sql(self) -> str:
         """The SELECT."""
@@ -117,8 +129,15 @@ class Rows:
 
     def _open(self, joining: bool = False) -> Rows:
         """Where more conditions and joins can be added; what is finished becomes a subquery."""
-        finished = self.columns or self.keys is not None or self.once
-        return self._nested() if finished or (joining and self.conditions) else self
+        if not self._finished() and not (joining and self.conditions):
+            return self
+        if not self._finished() and not self.joins and self.window.startswith(" [RANGE"):
+            # A condition before or behind a window of time is the same; behind a join it must be before.
+            return replace(replace(self, window="")._nested(), window=self.window)
+        return self._nested()
+
+    def _finished(self) -> bool:
+        return bool(self.columns) or self.keys is not None or self.once
 
     def _from_only(self) -> Rows:
         """Where a window can stand: behind a stream or a subquery, with nothing else yet.
@@ -130,10 +149,20 @@ class Rows:
         return base._nested() if base.conditions or base.joins else base
 
     def _nested(self) -> Rows:
-        return Rows(f"({self.sql()})", name=self.name or "part")
+        return Rows(f"({self.sql()})", self.base, self.name or self.base)
 
 
+_HOW = ("inner", "left", "right", "full")
 _WINDOWS = ("window(", "session_window(", "window (", "session_window (")
+
+
+def _texts(method: str, given: Sequence[object]) -> tuple[str, ...]:
+    """The texts given to a method, one by one or as a list."""
+    flat = [part for one in given for part in (one if isinstance(one, list | tuple) else (one,))]
+    for part in flat:
+        if not isinstance(part, str):
+            raise TypeError(f"{method} takes SQL, such as 'temp * 2 AS twice', not {part!r}")
+    return tuple(str(part) for part in flat)
 
 
 def _literal(value: str | float) -> str:
@@ -144,4 +173,4 @@ def _literal(value: str | float) -> str:
 
 def stream(name: str) -> Rows:
     """The rows of a stream, a view or a stored table."""
-    return Rows(quoted(name))
+    return Rows(quoted(name), name)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
+from itertools import pairwise
+
 from sqlglot import exp
 from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import SqlError, closest
 from penstock.sql.dialect import parse_tokens
+from penstock.sql.grammar import check
 from penstock.sql.places import Span, error, of_token
 
 _OPEN = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE)
@@ -92,6 +96,19 @@ class Cursor:
             and (not token.text[0].isdigit())
         )
 
+    def option_name(self) -> str:
+        """Reads the name of an option: in quotes, or with dots, as `kafka.bootstrap.servers`."""
+        if not self.done and self._tokens[self._at].token_type == TokenType.STRING:
+            return self.string("an option")
+        if self.done or not self._is_name(self._tokens[self._at]):
+            raise self.unexpected("the name of an option")
+        parts = [self._tokens[self._at].text]
+        self._at += 1
+        while self.peek() == "." and self._at + 1 < len(self._tokens):
+            parts.append(self._tokens[self._at + 1].text)
+            self._at += 2
+        return ".".join(parts) if len(parts) > 1 else parts[0].lower()
+
     def string(self, what: str) -> str:
         """Reads a string in quotes."""
         if self.done or self._tokens[self._at].token_type != TokenType.STRING:
@@ -154,6 +171,7 @@ class Cursor:
 
 def parsed(sql: str, tokens: list[Token]) -> exp.Expr:
     """The syntax tree of tokens of that text; SqlError if sqlglot cannot read them."""
+    check(sql, tokens)
     try:
         trees = parse_tokens(tokens, sql)
     except ParseError as problem:
@@ -173,11 +191,42 @@ def _syntax_error(sql: str, tokens: list[Token], problem: ParseError) -> SqlErro
     words = str(details.get("description") or problem).rstrip(".")
     line, col = details.get("line"), details.get("col")
     found = next((t for t in tokens if (t.line, t.col) == (line, col)), tokens[-1])
+    before = next((one for one, two in pairwise(tokens) if two is found), found)
+    hint = _hint(before, found)
     if words.startswith("Required keyword"):
-        return error(
-            sql, of_token(found), f"the SQL is not complete here: something is missing near '{found.text}'"
-        )
+        what = f"the SQL is not complete here: something is missing near '{found.text}'"
+        return error(sql, of_token(found), f"{what}.{hint}" if hint else what)
     if words.startswith("Invalid expression / Unexpected token"):
-        return error(sql, of_token(found), f"'{found.text}' cannot stand here")
+        return error(sql, of_token(found), f"'{found.text}' cannot stand here{'.' if hint else ''}{hint}")
     what = words[0].lower() + words[1:].split(" but got ")[0]
     return error(sql, of_token(found), f"{what.replace('expecting', 'expected')}, found '{found.text}'")
+
+
+_STATEMENTS = ("CREATE", "ALTER", "STOP", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SPLIT", "SET")
+_KEYWORDS = ("SELECT", "FROM", "WHERE", "GROUP", "HAVING", "JOIN", "UNION", "WINDOW", "BETWEEN", "LEFT")
+#: What users of other stream databases write, and what stands for it here.
+_ELSEWHERE = {
+    "EMIT": "A result is emitted when its window closes; leave EMIT out.",
+    "WITHIN": "Put a window behind each stream, such as [RANGE 1 HOUR], or bound the time in ON.",
+    "TUMBLING": "Write GROUP BY window(time, '1 minute').",
+    "HOPPING": "Write GROUP BY window(time, '1 minute', '10 seconds').",
+    "SESSION": "Write GROUP BY session_window(time, '1 minute').",
+}
+
+
+def _hint(before: Token, found: Token) -> str:
+    """What may have been meant: a missing semicolon, a misspelt keyword, another system's word."""
+    for token in (found, before):
+        word = token.text.upper()
+        if word in _ELSEWHERE:
+            return f" {_ELSEWHERE[word]}"
+        if word in _STATEMENTS and token is found:
+            return " Is a ';' missing before it?"
+        near = [known for known in _KEYWORDS if sorted(known) == sorted(word) or _like(known, word)]
+        if near and word not in _KEYWORDS:
+            return f" Did you mean '{near[0]}'?"
+    return ""
+
+
+def _like(known: str, word: str) -> bool:
+    return SequenceMatcher(None, known, word).ratio() > 0.8

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
-from sqlglot.errors import ParseError
+from sqlglot.tokenizer_core import Token
 
 from penstock.errors import closest
 from penstock.model.schema import Field
+from penstock.sql import types
 from penstock.sql.cursor import Cursor
-from penstock.sql.places import Span, error
+from penstock.sql.places import Span, error, of_token
 from penstock.sql.quantities import interval_seconds
 
 
 def columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[str, float] | None]:
+    if at.peek() == "AS":
+        raise at.error(
+            f"a {kind} comes from outside; for a named SELECT write CREATE VIEW {name} AS SELECT …"
+        )
     if not at.take("("):
         raise at.error(f"{kind} '{name}' has no columns; write CREATE {kind.upper()} {name} (column TYPE, …)")
     fields: list[Field] = []
@@ -42,33 +47,42 @@ def columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[
 def _type(at: Cursor) -> str:
     tokens = at.tokens_until(",")
     while sum(token.text.count("<") - token.text.count(">") for token in tokens) > 0 and at.take(","):
-        tokens += [*tokens[-1:], *at.tokens_until(",")]  # a comma inside map<…>
+        tokens += at.tokens_until(",")  # a comma inside map<…>
     if not tokens:
         raise at.unexpected("a type")
-    comment = next((i for i, t in enumerate(tokens) if t.text.upper() in ("COMMENT", "NOT")), len(tokens))
-    text = at.sql[tokens[0].start : tokens[max(comment, 1) - 1].end + 1]
-    span = Span(tokens[0].start, tokens[max(comment, 1) - 1].end + 1)
+    end = next((place for place in range(1, len(tokens)) if _ends_type(tokens[place])), len(tokens))
+    span = Span(tokens[0].start, tokens[end - 1].end + 1)
+    text = at.sql[span.start : span.end]
     try:
-        data_type = exp.DataType.build(text, dialect="spark")
-    except (ParseError, ValueError):
-        data_type = None
-    shown = data_type.sql("spark").lower().replace(", ", ",").replace(": ", ":") if data_type else ""
-    if data_type is None or any(part.this in _NO_TYPES for part in data_type.find_all(exp.DataType)):
+        type_ = str(types.parse(text))
+    except (ValueError, IndexError, TypeError):
         near = closest(text.lower(), _TYPES)
-        raise error(at.sql, span, f"'{text}' is no type; use one of {', '.join(_TYPES)}.{near}")
-    return "decimal(10,0)" if shown == "decimal" else shown
+        known = ", ".join(_TYPES)
+        raise error(
+            at.sql, span, f"'{text}' is no type; use one of {known}, with ',' behind it.{near}"
+        ) from None
+    _check_rest(at, tokens[end:])
+    return type_
+
+
+def _ends_type(token: Token) -> bool:
+    return token.text.upper() in ("COMMENT", "NOT")
+
+
+def _check_rest(at: Cursor, rest: list[Token]) -> None:
+    """Behind a type: NOT NULL and COMMENT '…', which change nothing here."""
+    words = [token.text.upper() for token in rest]
+    if words[:2] == ["NOT", "NULL"]:
+        rest, words = rest[2:], words[2:]
+    if words[:1] == ["COMMENT"]:
+        rest = rest[2:]
+    if rest:
+        raise error(at.sql, of_token(rest[0]), f"expected ',' or ')', found '{rest[0].text}'")
 
 
 _TYPE_NAMES = """boolean tinyint smallint int bigint float double decimal(p,s) string binary date timestamp
     timestamp_ntz array<…> map<…> struct<…>"""
 _TYPES = tuple(_TYPE_NAMES.split())
-_OTHER_NAMES = "varchar text char timestamptz timestampltz timestampntz list object varbinary"
-_NO_TYPES = {
-    kind
-    for kind in exp.DataType.Type
-    if kind.value.lower()
-    not in {*(name.split("<")[0].split("(")[0] for name in _TYPES), *_OTHER_NAMES.split()}
-}
 
 
 def _watermark(at: Cursor, fields: list[Field]) -> tuple[str, float]:
@@ -119,7 +133,7 @@ def format_and_options(at: Cursor) -> tuple[str, Mapping[str, str]]:
 def _options(at: Cursor) -> Mapping[str, str]:
     """`(path 'x', rate = 100)`, both ways."""
     options: dict[str, str] = {}
-    for name, here in names_in_parentheses(at, "an option"):
+    for name, here in names_in_parentheses(at, "an option", dotted=True):
         if name in options:
             raise at.error(f"option '{name}' is given twice", here)
         at.take("=")
@@ -130,14 +144,14 @@ def _options(at: Cursor) -> Mapping[str, str]:
     return options
 
 
-def names_in_parentheses(at: Cursor, what: str) -> Iterator[tuple[str, Span]]:
+def names_in_parentheses(at: Cursor, what: str, dotted: bool = False) -> Iterator[tuple[str, Span]]:
+    """The names of `(name = value, …)`; who asks reads the value behind each."""
     at.expect("(")
     if at.take(")"):
         return
     while True:
         here = at.here
-        name = at.name(what).lower()
-        yield name, here
+        yield (at.option_name() if dotted else at.name(what).lower()), here
         if not at.take(","):
             break
     if not at.take(")"):

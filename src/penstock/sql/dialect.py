@@ -7,8 +7,8 @@ functions of its own and back, which only one engine does not need.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import ClassVar
+from functools import lru_cache, partial
+from typing import Any, ClassVar
 
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
@@ -22,6 +22,13 @@ _OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
 #: Where the text of a window stands in a table or subquery of a FROM clause: a tuple of its first and its
 #: last character, brackets included.
 WINDOW_SUFFIX = "window_suffix"
+
+
+_BITS = (
+    (TokenType.PIPE, exp.BitwiseOr),
+    (TokenType.CARET, exp.BitwiseXor),
+    (TokenType.AMP, exp.BitwiseAnd),
+)
 
 
 class Dialect(Spark):
@@ -41,11 +48,63 @@ class Dialect(Spark):
         ARRAY_CONSTRUCTORS: ClassVar = {}
         FUNCTIONS: ClassVar = {}
         FUNCTION_PARSERS: ClassVar = {
-            name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX
+            **{name: parse for name, parse in SparkParser.FUNCTION_PARSERS.items() if name in _OWN_SYNTAX},
+            "POSITION": lambda self: self._parse_worded("position", ("IN",)),
+            "SUBSTRING": lambda self: self._parse_worded("substring", ("FROM", "FOR")),
+            "SUBSTR": lambda self: self._parse_worded("substr", ("FROM", "FOR")),
+            "OVERLAY": lambda self: self._parse_worded("overlay", ("PLACING", "FROM", "FOR")),
         }
         NO_PAREN_FUNCTION_PARSERS: ClassVar = {
             name: SparkParser.NO_PAREN_FUNCTION_PARSERS[name] for name in ("CASE", "IF")
         }
+
+        TERM: ClassVar = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+
+        def _parse_worded(self, name: str, words: tuple[str, ...]) -> exp.Expr:
+            """`substring(s FROM 2 FOR 3)`: words in the places of commas; commas do as well."""
+            arguments = [self._parse_bitwise()]
+            while self._match(TokenType.COMMA) or any(self._match_text_seq(word) for word in words):
+                arguments.append(self._parse_bitwise())
+            return self.expression(exp.Anonymous(this=name, expressions=arguments))
+
+        def _parse_bitwise(self) -> exp.Expr | None:
+            """Operators that bind less than `+`, in Spark's order: shifts, then `&`, then `^`, then `|`."""
+            return self._parse_bits(0)
+
+        def _parse_bits(self, level: int) -> exp.Expr | None:
+            below = self._parse_shift if level + 1 == len(_BITS) else partial(self._parse_bits, level + 1)
+            token, kind = _BITS[level]
+            this = below()
+            while self._match(token):
+                this = self.expression(kind(this=this, expression=below()))
+            return this
+
+        def _parse_shift(self) -> exp.Expr | None:
+            this = self._parse_term()
+            while True:
+                if self._match_pair(TokenType.LT, TokenType.LT):
+                    this = self.expression(exp.BitwiseLeftShift(this=this, expression=self._parse_term()))
+                elif self._match_pair(TokenType.GT, TokenType.GT):
+                    this = self.expression(exp.BitwiseRightShift(this=this, expression=self._parse_term()))
+                else:
+                    return this
+
+        def _parse_between(self, this: exp.Expr | None) -> exp.Between:
+            low = self._parse_bitwise()
+            if not self._match(TokenType.AND):
+                self.raise_error("Expected AND")
+            return self.expression(exp.Between(this=this, low=low, high=self._parse_bitwise()))
+
+        def _parse_csv(self, parse_method: Any, sep: TokenType = TokenType.COMMA) -> list[Any]:
+            """A list in which nothing is missing between two commas; sqlglot would drop the comma."""
+            items = [parse_method()]
+            while self._match(sep):
+                if items[-1] is None:
+                    self.raise_error("Expected something before ','", self._prev)
+                items.append(parse_method())
+                if items[-1] is None:
+                    self.raise_error("Expected something behind ','")
+            return [item for item in items if item is not None]
 
         def _parse_bracket(self, this: exp.Expr | None = None) -> exp.Expr | None:
             """A bracket behind a table is its window; elsewhere it picks an element, as in Spark."""

@@ -44,12 +44,28 @@ def is_bound_column(node: exp.Expr) -> bool:
     """Whether a node is a column, and not a name that a lambda gives to its argument."""
     if not isinstance(node, exp.Column):
         return False
+    if _is_unit(node):
+        return False
     name, above = node.name.lower(), node.parent
     while above is not None:
         if isinstance(above, exp.Lambda) and any(arg.name.lower() == name for arg in above.expressions):
             return False
         above = above.parent
     return True
+
+
+#: Functions whose first argument of three is a unit of time, written without quotes.
+_WITH_UNITS = ("dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff")
+
+
+def _is_unit(node: exp.Column) -> bool:
+    call = node.parent
+    return (
+        isinstance(call, exp.Anonymous)
+        and call.name.lower() in _WITH_UNITS
+        and len(call.expressions) == 3
+        and call.expressions[0] is node
+    )
 
 
 @lru_cache(maxsize=20_000)

@@ -146,6 +146,11 @@ class FromClause:
             raise Problem(
                 join.this, f"{word} JOIN is not supported; use an inner or a left join, with IS NULL above it"
             )
+        if (kind == "OUTER" and not side) or (kind == "INNER" and side):
+            written = f"{side} {kind}".strip()
+            raise Problem(
+                join.this, f"{written} JOIN is no join; write JOIN, LEFT JOIN, RIGHT JOIN or FULL JOIN"
+            )
         if join.args.get("method"):
             raise Problem(
                 join.this, f"{join.args['method']} JOIN is not supported; write the columns in ON or USING"

@@ -114,6 +114,7 @@ class Grouping:
         if written is not None:
             return written, quoted(written.on) if written.on is not None else None, plain
         for key in plain:
+            _refuse_foreign_window(key)
             origin = time_origin(key, self._input.times)
             if origin is not None:
                 return Window.given(""), text_of(key), plain
@@ -129,6 +130,8 @@ class Grouping:
                 "group by the window itself or by its end too"
             )
         cure = "[ROWS 1000] behind the stream in FROM"
+        if self._input.timed and not self._input.times:
+            cure = f"the stream's time, or window, into the subquery and group by it, or {cure}"
         if self._what == "DISTINCT":
             return (
                 f"DISTINCT over a stream that never ends needs a window; write [RANGE 10 SECONDS] or {cure}"
@@ -297,6 +300,14 @@ def _bare(tree: exp.Expr) -> exp.Expr:
     while isinstance(tree, exp.Paren):
         tree = tree.this
     return tree
+
+
+def _refuse_foreign_window(key: exp.Expr) -> None:
+    """Windows as other systems write them in GROUP BY."""
+    name = key.name.lower() if isinstance(key, exp.Anonymous) else ""
+    if name in ("tumble", "hop", "session", "cumulate"):
+        call = "session_window(time, '5 min')" if name == "session" else "window(time, '1 min', '10 s')"
+        raise Problem(key, f"{name.upper()} is written {call} here")
 
 
 def _is_endless(relation: Relation) -> bool:

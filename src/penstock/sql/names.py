@@ -87,7 +87,7 @@ class Scope:
         return found[0]
 
     def _unknown(self, column: exp.Column, parts: list[exp.Expr]) -> Problem:
-        names = list(dict.fromkeys(one.name for one in (*self.visible, *self.extra) if not one.hidden))
+        names = list(dict.fromkeys(one.name for one in (*self.visible, *self.extra[:1]) if not one.hidden))
         first = parts[0].name
         if len(parts) > 1 and first.lower() in (one.lower() for one in self.qualifiers):
             own = [one.name for one in self.visible if one.qualifier.lower() == first.lower()]

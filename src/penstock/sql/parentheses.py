@@ -16,6 +16,7 @@ _BINDS: tuple[tuple[type[exp.Expr], ...], ...] = (
     (exp.BitwiseOr,),
     (exp.BitwiseXor,),
     (exp.BitwiseAnd,),
+    (exp.BitwiseLeftShift, exp.BitwiseRightShift),
     (exp.Add, exp.Sub, exp.DPipe),
     (exp.Mul, exp.Div, exp.IntDiv, exp.Mod),
     (exp.Neg, exp.BitwiseNot),
@@ -55,6 +56,8 @@ def parenthesised(tree: exp.Expr) -> exp.Expr:
                 continue
             parenthesised(child)
             own = _binding(child)
+            if isinstance(tree, exp.Escape):
+                continue  # `a LIKE b ESCAPE c` is one operator in two nodes
             right = key != "this" and level < _ATOM
             if level < _ATOM and own < _ATOM and (own < level or (own == level and (right or level == 3))):
                 child.replace(exp.Paren(this=child.copy()))

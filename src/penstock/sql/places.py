@@ -9,6 +9,9 @@ from sqlglot.tokenizer_core import Token
 
 from penstock.errors import SqlError
 
+#: Characters of a line that an error shows.
+LONGEST = 200
+
 
 class Problem(Exception):  # noqa: N818 (an error is what the user sees; this becomes one)
     """What is wrong with a piece of syntax; whoever has the text turns it into an SqlError."""
@@ -50,4 +53,9 @@ def error(sql: str, span: Span | None, what: str) -> SqlError:
     excerpt = sql[line_start : line_end if line_end >= 0 else len(sql)].replace("\t", " ").rstrip("\r")
     column = start - line_start + 1
     width = min(end, line_start + len(excerpt)) - start
-    return SqlError(what, sql.count("\n", 0, start) + 1, column, excerpt, width)
+    line = sql.count("\n", 0, start) + 1
+    if len(excerpt) <= LONGEST:
+        return SqlError(what, line, column, excerpt, width)
+    first = max(0, min(column - 1 - LONGEST // 2, len(excerpt) - LONGEST))
+    shown = ("…" if first else "") + excerpt[first : first + LONGEST]
+    return SqlError(what, line, column, shown, min(width, LONGEST // 2), column - first + bool(first))

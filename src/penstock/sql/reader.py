@@ -63,8 +63,8 @@ def read_one(sql: str) -> Statement:
 def _statements(sql: str) -> list[list[Token]]:
     try:
         tokens = tokenize(sql)
-    except (TokenError, ParseError) as problem:
-        raise _token_error(sql, problem) from None
+    except (TokenError, ParseError):
+        raise _token_error(sql) from None
     statements: list[list[Token]] = [[]]
     for token in tokens:
         if token.token_type == TokenType.SEMICOLON:
@@ -74,14 +74,25 @@ def _statements(sql: str) -> list[list[Token]]:
     return [statement for statement in statements if statement]
 
 
-def _token_error(sql: str, problem: Exception) -> SqlError:
-    words = str(problem)
-    if "Missing" in words:
-        sign = words.split("Missing ", 1)[1].split(" ", 1)[0]
-        # sqlglot names the line the text begins in; the opening sign is more help.
-        place = max(sql.rfind(sign), 0)
-        return error(sql, Span(place, place + 1), f"{sign} is never closed")
-    return error(sql, Span(len(sql), len(sql) + 1), "the text ends inside a string, a name or a comment")
+def _token_error(sql: str) -> SqlError:
+    """sqlglot says where a text ends; where a string, a name or a comment began is more help."""
+    place = 0
+    while place < len(sql):
+        opening = next((sign for sign in ("'", '"', "`", "--", "/*") if sql.startswith(sign, place)), None)
+        if opening is None:
+            place += 1
+            continue
+        closing = {"--": "\n", "/*": "*/"}.get(opening, opening)
+        end = place + len(opening)
+        while end < len(sql) and not sql.startswith(closing, end):
+            end += 2 if sql[end] == "\\" and opening in ("'", '"') else 1
+        if end >= len(sql) and opening != "--":
+            kind = {"`": "name", "/*": "comment"}.get(opening, "string")
+            return error(
+                sql, Span(place, place + len(opening)), f"this {kind} is never closed; add {closing}"
+            )
+        place = end + len(closing)
+    return error(sql, Span(len(sql), len(sql) + 1), "this cannot be read as SQL")
 
 
 def _statement(at: Cursor) -> Statement:
@@ -205,7 +216,9 @@ def _create_query(at: Cursor) -> CreateQuery:
     select = _select(at)
     qos = QoS(**{field: value for field, value in wishes.items() if value is not None})
     check_moments(at, moments)
-    return CreateQuery(at.span, name, select, qos, moments.get("start"), moments.get("stop"), one_time, quiet)
+    return CreateQuery(
+        at.subject, name, select, qos, moments.get("start"), moments.get("stop"), one_time, quiet
+    )
 
 
 def _select(at: Cursor) -> exp.Expr:

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from penstock.model.operators import Column
 from penstock.model.window import Window
+from penstock.sql import types
 from penstock.sql.catalog import Catalog
 from penstock.sql.conditions import check_clock, predicate
 from penstock.sql.dialect import render
@@ -119,14 +120,20 @@ class _Binder:
                     f"part {number} of UNION ALL has {len(other.schema.fields)} columns, "
                     f"the first has {len(first.schema.fields)}; let them have the same",
                 )
-            for one, two in zip(first.schema.fields, other.schema.fields, strict=True):
-                if one.type != two.type:
-                    raise Problem(
-                        branch,
-                        f"'{two.name}' of part {number} of UNION ALL is a {two.type}, but '{one.name}' "
-                        f"of the first is a {one.type}; CAST one of them",
-                    )
-        return first.union(relations[1:])
+        wider = [self._common_type(branches, relations, place) for place in range(len(first.schema.fields))]
+        return _cast_to(first, wider).union([_cast_to(other, wider) for other in relations[1:]])
+
+    def _common_type(self, branches: list[exp.Expr], relations: list[Relation], place: int) -> str:
+        """The type that one column of all branches is widened to, as in Spark."""
+        fields = [relation.schema.fields[place] for relation in relations]
+        for number, field in enumerate(fields[1:], start=2):
+            if types.common(types.parse(fields[0].type), types.parse(field.type)) is None:
+                raise Problem(
+                    branches[number - 1],
+                    f"'{field.name}' of part {number} of UNION ALL is {field.type}, but '{fields[0].name}' "
+                    f"of the first is {fields[0].type}; CAST one of them",
+                )
+        return str(types.common_of(types.parse(field.type) for field in fields) or fields[0].type)
 
     def _branches(self, tree: exp.Expr) -> list[exp.Expr]:
         if isinstance(tree, exp.Union) and not tree.args.get("distinct") and tree.args.get("with_") is None:
@@ -167,7 +174,8 @@ class _Binder:
         """The SELECT list; `within` is a condition on the rows inside a window."""
         grouping_scope = with_window_names(scope)
         aggregated = bool(tree.args.get("group") or tree.args.get("having")) or self._has_aggregate(tree)
-        items = self._items(tree, grouping_scope if aggregated else scope)
+        windowed = tree.args.get("distinct") and relation.window is not None
+        items = self._items(tree, grouping_scope if aggregated or windowed else scope)
         if not aggregated:
             result = self._plain(tree, relation, scope, items, within)
         else:
@@ -240,7 +248,7 @@ class _Binder:
         """DISTINCT is grouping by all columns of the list."""
         if tree.args["distinct"].args.get("on"):
             raise Problem(tree.args["distinct"], "DISTINCT ON is not supported; group and use first(…)")
-        keys = [item.tree for item in items]
+        keys = [item.tree for item in items if not _names_window(item.tree)]
         grouping = Grouping(relation, scope, keys, items, items[0].written, within, "DISTINCT")
         return self._after(grouping, items)
 
@@ -335,7 +343,7 @@ class _Binder:
         return keys
 
     def _check_key(self, key: exp.Expr, relation: Relation) -> None:
-        if any(isinstance(node, exp.Column) and node.parts[0].name == "window()" for node in key.walk()):
+        if _names_window(key):
             if relation.window is not None:
                 raise Problem(
                     key, "the window behind the stream is a key by itself; leave it out of GROUP BY"
@@ -361,12 +369,27 @@ class _Binder:
         )
 
 
+def _cast_to(relation: Relation, wanted: list[str]) -> Relation:
+    """The relation with its columns cast to these types, where they have others."""
+    columns = []
+    for field, type_ in zip(relation.schema.fields, wanted, strict=True):
+        name = quoted(field.name)
+        columns.append(Column(field.name, name if field.type == type_ else f"CAST({name} AS {type_})", type_))
+    return relation.select(columns)
+
+
 def _qualified(qualifier: str, name: str) -> exp.Column:
     table = exp.to_identifier(qualifier, quoted=True) if qualifier else None
     return exp.Column(this=exp.to_identifier(name, quoted=True), table=table)
 
 
+def _names_window(tree: exp.Expr) -> bool:
+    return any(isinstance(node, exp.Column) and node.parts[0].name == "window()" for node in tree.walk())
+
+
 def _output_name(tree: exp.Expr) -> str:
+    if is_window_call(tree):
+        return tree.name.lower()
     if isinstance(tree, exp.Alias):
         return tree.alias
     if isinstance(tree, exp.Column | exp.Dot):

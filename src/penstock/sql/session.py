@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any, assert_never
 
 from penstock.errors import SqlError, closest
@@ -123,9 +124,14 @@ class _At:
         if text is None:
             return RATE
         try:
-            return per_second(text)
+            rate = per_second(text)
         except ValueError as problem:
             raise self._error(one.span, f"option 'rate' of stream '{one.name}': {problem}") from None
+        if not 0 < rate < inf:
+            raise self._error(
+                one.span, f"option 'rate' of stream '{one.name}' is {text}; it must be more than 0 and finite"
+            )
+        return rate
 
     def create_table(self, one: CreateTable) -> tuple[Catalog, Answer]:
         """A stored table under a new name."""
@@ -194,8 +200,8 @@ class _At:
         if one.one_time and not any(_windowed(node) for node in root.post_order()):
             raise self._error(
                 one.span,
-                f"one-time query '{one.name}' has no window to be evaluated over; "
-                "give it one, such as [RANGE 10 SECONDS] behind the stream",
+                f"one-time query '{one.name}' has no aggregate, join or DISTINCT over a window; for the rows "
+                "of a while, write a continuous query WITH (stop = '1 min')",
             )
         start_s, back_s = self._start(one.start)
         stop_s = self._absolute(one.stop) if one.stop is not None else None
@@ -245,6 +251,12 @@ class _At:
         if name is None:
             if one.if_exists:
                 return self._catalog, Answer(f"there is no {one.kind} '{one.name}'")
+            other = self._catalog.find(one.name) if one.kind in ("stream", "table", "view") else None
+            if other is not None:
+                kind = type(other).__name__.lower()
+                raise self._error(
+                    one.span, f"'{other.name}' is a {kind}; write DROP {kind.upper()} {other.name}"
+                )
             raise self._error(one.span, f"there is no {one.kind} '{one.name}'.{closest(one.name, known)}")
         users = self._users(one.kind, name)
         if users:

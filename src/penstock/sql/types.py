@@ -162,7 +162,10 @@ def _type(tokens: list[str]) -> tuple[Type, list[str]]:
         return _struct(_after(rest, "<"))
     if name in ("decimal", "dec", "numeric"):
         numbers, rest = _numbers(rest)
-        return Decimal(*(numbers or [10, 0])[:2], *([0] if len(numbers) == 1 else [])), rest
+        precision, scale = (*numbers, *(10, 0)[len(numbers) :]) if len(numbers) < 3 else (0, 0)
+        if not 1 <= precision <= 38 or not 0 <= scale <= precision:
+            raise ValueError("a decimal has 1 to 38 digits, and at most as many behind the point")
+        return Decimal(precision, scale), rest
     if name in ("char", "varchar", "character"):
         return STRING, _numbers(rest)[1]
     if name == "time(6)" or name in ("geometry", "geography"):

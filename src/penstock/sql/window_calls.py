@@ -42,6 +42,8 @@ def window_of_call(call: exp.Anonymous, relation: Relation) -> tuple[Window, str
             arguments[2],
             "the window slides by more than it holds, so rows in between would be lost; let it slide by less",
         )
+    if abs(begin) >= (hop or width):
+        raise Problem(arguments[3], "the start of the windows must be less than what they slide by")
     hop = None if hop == width else hop
     return Window("time", begin + width, begin, hop), render(time)
 
