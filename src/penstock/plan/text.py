@@ -75,9 +75,15 @@ def columns_text(columns: tuple[Column, ...]) -> str:
     return ", ".join(
         column.expression
         if column.expression in (column.name, quoted(column.name))
-        else f"{column.expression} AS {column.name}"
+        else f"{column.expression} AS {quoted(column.name)}"
         for column in columns
     )
+
+
+def _width(width_s: float) -> str:
+    """`10`; `≤ 10` where a time range in ON has asked for a window that holds just so much and no more."""
+    micros = round(width_s * 1_000_000)
+    return f"≤ {(micros - 1) / 1_000_000:g}" if micros % 1000 == 1 else f"{width_s:g}"
 
 
 def window_text(window: Window | None) -> str:
@@ -91,7 +97,7 @@ def window_text(window: Window | None) -> str:
         case "given":
             words = "GIVEN"
         case "time" | "count":
-            words = f"{'ROWS' if window.kind == 'count' else 'RANGE'} {window.width:g}{unit}"
+            words = f"ROWS {window.width:g}" if window.kind == "count" else f"RANGE {_width(window.width)} s"
     if window.begin:
         words += f" FROM {window.begin:g}{unit}"
     if window.hop is not None:
