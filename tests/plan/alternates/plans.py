@@ -224,12 +224,14 @@ CASES: dict[str, tuple[PlanNode, ...]] = {
         project(union(project(A, x="x", s="s", y="x * 2"), project(B, y="y", s="s", t_double="y")), s="s"),
         aggregate(lookup("id = right_id", A), "name", m="max(x)"),
         aggregate(project(AB, x="right_id", id="id", t="right_t"), "id", x="count(x)"),
-        union(
-            project(PlanNode(Select("s = 'a'"), (SPLIT,), (0,)), x="x"),
-            project(PlanNode(Select("id > 0"), (SPLIT,), (1,)), x="x"),
+        project(
+            union(
+                PlanNode(Select("s = 'a'"), (SPLIT,), (0,)),
+                PlanNode(Select("id > 0"), (SPLIT,), (1,)),
+            ),
+            x="x",
         ),
-        join("x = right_x", project(SHARED, x="x", t="t"), project(SHARED, x="x", t="t", s="s")),
-        sink(select("id > 0", A), s="s"),
+        project(join("x = right_x", SHARED, SHARED), x="x", right_s="right_s"),
         sink(project(AB, right_s="right_s")),
     ),
 }

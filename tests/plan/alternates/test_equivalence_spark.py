@@ -39,7 +39,7 @@ def test_a_rewritten_plan_puts_out_the_same_rows(spark: SparkSession, rule: Rule
     tables = tables_for(root)
     expected = run(spark, root, tables)
     assert expected, "the test says nothing without rows"
-    made = rewritten(rule, root)
+    made = list(rewritten(rule, root))
     assert made, "the rule makes nothing of this plan"
     for new in made:
         assert run(spark, new, tables) == expected, plan_text(new)

@@ -33,7 +33,7 @@ from penstock.plan.alternates.texts import renamed
 
 
 def prune_columns(node: PlanNode, space: Space) -> Iterator[PlanNode]:
-    """Columns that nothing above reads are dropped at their stream, and before joins, groups and unions.
+    """Columns that nothing above reads are dropped before joins, groups and unions.
 
     From:       project a over join over (source A of 20 columns, source B of 20 columns)
     To:         the same over projects that keep what the join and the project read
@@ -62,7 +62,8 @@ def _narrowed(node: PlanNode, space: Space, inputs: Sequence[Narrow], mine: froz
     """A node over narrow inputs, with the columns that are read of it, sometimes more."""
     match node.operator:
         case Source(schema=schema):
-            return only(Narrow(Input(node), same_names(schema.names)), mine, schema, space)
+            # A filter comes first: fewer rows are left to project, and other queries may share it.
+            return Narrow(Input(node), same_names(schema.names))
         case Select(predicate=predicate):
             select = Select(renamed(predicate, inputs[0].names))
             return made_over(node, select, inputs, space, inputs[0].names)
@@ -70,9 +71,6 @@ def _narrowed(node: PlanNode, space: Space, inputs: Sequence[Narrow], mine: froz
             split = Split(tuple(renamed(condition, inputs[0].names) for condition in conditions))
             return made_over(node, split, inputs, space, inputs[0].names)
         case Project() as project:
-            if isinstance(node.children[0].operator, Source):
-                # It keeps what is read already: no second project below it.
-                inputs = [Narrow(Input(node.children[0]), same_names(space.schemas(node)[0].names))]
             kept = kept_columns(project, mine, space.schemas(node)[0])
             narrow = Project(renamed_columns(kept, node, inputs[0].names, space))
             return made_over(node, narrow, inputs, space, same_names(column.name for column in kept))
