@@ -23,7 +23,7 @@ WIDTH = 100
 ALTERNATES = 5
 
 _HEADINGS = ("rows/s in", "µs/row", "out/in", "memory", "shared with")
-_WIDTHS = (10, 9, 8, 9, 14)
+_WIDTHS = (10, 8, 10, 9, 14)
 
 
 def explanation_text(explanation: Explanation, most: int = ALTERNATES) -> RenderableType:
