@@ -23,9 +23,7 @@ def shown(sql: str, most: int = 5) -> list[str]:
 
 def test_a_plan_is_a_tree_with_estimates_beside_it() -> None:
     lines = shown(HOME)
-    start = next(
-        n for n, line in enumerate(lines) if line.split() == ["sink", "means:", "room", "AS", "place,", "mean", "2"]
-    )
+    start = next(n for n, line in enumerate(lines) if line.startswith("sink means: room AS place, mean  "))
     assert lines[start + 1].startswith("└─ 3 project mean, room ")
     select = next(line for line in lines[start:] if "select temp > 30" in line)
     assert select.split() == ["└─", "1", "select", "temp", ">", "30", "5,000", "0.182", "33.3%", "hot"]

@@ -40,7 +40,8 @@ def replaced(text: str, by: Mapping[str, str]) -> str:
     changed = tuple(
         (name, by[name.lower()])
         for name in _columns(text)
-        if by.get(name.lower(), name) not in (name, quoted(name))
+        # A column may be called `count(*)`, which is not the expression of that text.
+        if by.get(name.lower(), quoted(name)) != quoted(name)
     )
     return _substituted(text, changed) if changed else text
 
