@@ -11,7 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import SqlError, closest
 from penstock.model.qos import QoS
 from penstock.model.schema import Schema
-from penstock.sql.cursor import Cursor, parsed
+from penstock.sql.cursor import Cursor
 from penstock.sql.definitions import columns, format_and_options, names_in_parentheses
 from penstock.sql.dialect import tokenize
 from penstock.sql.places import Span, error, of_token
@@ -323,11 +323,3 @@ def _set(at: Cursor) -> SetPolicy:
     policy = at.string("a policy")
     at.end()
     return SetPolicy(at.span, policy)
-
-
-def read_expression(sql: str) -> exp.Expr:
-    """One expression, or one `expression AS name`, of a Python program."""
-    found = _statements(sql)
-    if len(found) != 1:
-        raise error(sql, Span(0, 1), "expected one expression")
-    return parsed(sql, [*tokenize("SELECT"), *found[0]]).expressions[0]  # type: ignore[no-any-return]

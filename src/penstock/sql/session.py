@@ -231,7 +231,7 @@ class _At:
     def alter(self, one: AlterQuery) -> tuple[Catalog, Answer]:
         """Other wishes for a query that may be running."""
         query = self._known_query(one.name, one.span)
-        qos = replace(query.qos, **_without_none(one.changes, query.qos))
+        qos = replace(query.qos, **_asked(one.changes))
         changed = replace(query, qos=qos)
         return self._catalog.having("queries", query.name, changed), Answer(f"query '{query.name}' altered")
 
@@ -400,9 +400,9 @@ def _schema_of(query: Query) -> Schema:
     return schemas[id(query.root)]
 
 
-def _without_none(changes: Mapping[str, float | None], qos: QoS) -> dict[str, Any]:
+def _asked(changes: Mapping[str, float | None]) -> dict[str, Any]:
+    """The wishes as given; one that is taken back is as if it had never been said."""
     default = QoS()
-    del qos
     return {name: getattr(default, name) if value is None else value for name, value in changes.items()}
 
 
