@@ -7,10 +7,11 @@ from rich.console import Console
 
 from penstock.bench.queries import STREAMS, random_queries
 from penstock.explain.explanation import explain
-from penstock.explain.quantities import bytes_text, rate_text, ratio_text
+from penstock.explain.quantities import rate_text, ratio_text
 from penstock.explain.text import WIDTH, explanation_text, rules_text
 from penstock.explain.wishes import wishes
 from penstock.model.qos import QoS
+from penstock.sql.quantities import shown_bytes
 from tests.explain.statements import HOME, JOINED, SPLIT
 
 
@@ -107,8 +108,13 @@ def test_wishes_in_words(qos: QoS, words: str) -> None:
 def test_numbers_for_people() -> None:
     assert [rate_text(value) for value in (0, 0.5, 3.14159, 12345.6)] == ["0", "0.5", "3.14", "12,346"]
     assert [ratio_text(value) for value in (0.0, 0.00012, 1.0, 127.4)] == ["0%", "0.0120%", "100%", "×127"]
-    assert bytes_text(1e-6) == "<1 B"
-    assert [bytes_text(value) for value in (0, 240, 417_600, 2.24e6)] == ["0 B", "240 B", "418 kB", "2.24 MB"]
+    assert shown_bytes(1e-6) == "<1 B"
+    assert [shown_bytes(value) for value in (0, 240, 417_600, 2.24e6)] == [
+        "0 B",
+        "240 B",
+        "418 kB",
+        "2.24 MB",
+    ]
 
 
 def test_rules_are_counted() -> None:

@@ -24,17 +24,6 @@ def cpu_text(cpu_s_per_s: float) -> str:
     return ratio_text(cpu_s_per_s)
 
 
-def bytes_text(size: float) -> str:
-    """`64 B`, `1.2 kB`, `3.4 GB`."""
-    if 0 < size < 1:
-        return "<1 B"
-    for unit in ("B", "kB", "MB", "GB"):
-        if size < 999.5:
-            return f"{size:.3g} {unit}"
-        size /= 1000
-    return f"{_digits(size)} TB"
-
-
 def _digits(value: float) -> str:
     """Three digits that count, never an exponent."""
     if value == 0:

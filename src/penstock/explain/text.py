@@ -13,9 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.explain.explanation import Explanation, OperatorExplained, QueryExplained
-from penstock.explain.quantities import bytes_text, cpu_text, micros_text, rate_text, ratio_text
+from penstock.explain.quantities import cpu_text, micros_text, rate_text, ratio_text
 from penstock.explain.wishes import life, wishes
 from penstock.plan.text import plan_text
+from penstock.sql.quantities import shown_bytes
 from penstock.sql.session import Answer
 
 WIDTH = 100
@@ -75,7 +76,7 @@ def query_text(one: QueryExplained, most: int = ALTERNATES) -> RenderableType:
 
 
 def _cost(one: QueryExplained) -> str:
-    memory = f", {bytes_text(one.memory_bytes)} in windows" if one.memory_bytes else ""
+    memory = f", {shown_bytes(one.memory_bytes)} in windows" if one.memory_bytes else ""
     shared = len(one.work) - len(one.added)
     whole = f"{cpu_text(one.cpu_s_per_s)} of a processor{memory}"
     if not shared:
@@ -121,7 +122,7 @@ def _operator(operator: OperatorExplained, start: str, lead: str, below: str) ->
     costed = operator.costed
     cells = [rate_text(costed.rate_in)]
     if operator.is_work:
-        memory = bytes_text(costed.memory_bytes) if costed.memory_bytes else ""
+        memory = shown_bytes(costed.memory_bytes) if costed.memory_bytes else ""
         passing = operator.rate_out / costed.rate_in if costed.rate_in else 0.0
         cells += [micros_text(costed.estimate.cost_s), ratio_text(passing), memory]
     cells += [""] * (4 - len(cells))
@@ -180,7 +181,7 @@ def _considered(one: QueryExplained, most: int) -> Iterator[RenderableType]:
         table.add_row(
             cpu_text(way.cpu_s_per_s),
             cpu_text(way.new_cpu_s_per_s),
-            bytes_text(way.memory_bytes) if way.memory_bytes else "",
+            shown_bytes(way.memory_bytes) if way.memory_bytes else "",
             f"{way.shared} of {way.operators}",
             rules_text(way.rules),
             style="bold" if place == 0 else "",
@@ -207,7 +208,7 @@ def _graph(explanation: Explanation) -> RenderableType:
         _fact(
             "cost",
             f"{cpu_text(explanation.cpu_s_per_s)} of a processor, "
-            f"{bytes_text(explanation.memory_bytes)} in windows",
+            f"{shown_bytes(explanation.memory_bytes)} in windows",
         ),
         Text(),
         *_shared(explanation),

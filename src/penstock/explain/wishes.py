@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from penstock.explain.quantities import bytes_text, rate_text
+from penstock.explain.quantities import rate_text
 from penstock.model.qos import QoS
 from penstock.model.query import Query
-from penstock.sql.quantities import shown_seconds
+from penstock.sql.quantities import shown_bytes, shown_seconds
 
 
 def wishes(qos: QoS) -> str:
@@ -17,7 +17,7 @@ def wishes(qos: QoS) -> str:
     if qos.latency_s is not None:
         said.append(f"results within {shown_seconds(qos.latency_s)} ± {qos.tolerance:.0%}")
     if qos.memory_bytes is not None:
-        said.append(f"at most {bytes_text(qos.memory_bytes)} of memory")
+        said.append(f"at most {shown_bytes(qos.memory_bytes)} of memory")
     if qos.throughput_per_s is not None:
         said.append(f"at least {rate_text(qos.throughput_per_s)} rows/s")
     if qos.freshness is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.model.operators import Column
+from penstock.model.operators import Column, Source
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.sql.dialect import parse_expression
@@ -311,8 +311,6 @@ def _refuse_foreign_window(key: exp.Expr) -> None:
 
 
 def _is_endless(relation: Relation) -> bool:
-    from penstock.model.operators import Source
-
     assert relation.node is not None
     return any(
         isinstance(node.operator, Source) and node.operator.endless for node in relation.node.post_order()

@@ -93,12 +93,15 @@ def per_second(text: str) -> float:
     return float(match[1]) / (_SECONDS[match[2].lower()] if match[2] else 1.0)
 
 
-def shown_bytes(value: float) -> str:
+def shown_bytes(size: float) -> str:
     """A size for people: `64 MB`, `1.5 kB`, `200 B`."""
-    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
-        if value >= 1000.0**power:
-            return f"{value / 1000.0**power:.3g} {unit}"
-    return f"{value:.3g} B"
+    if 0 < size < 1:
+        return "<1 B"
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.3g} TB"
 
 
 def shown_seconds(value: float) -> str:

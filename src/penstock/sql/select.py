@@ -136,8 +136,6 @@ class _Binder:
         return str(types.common_of(types.parse(field.type) for field in fields) or fields[0].type)
 
     def _branches(self, tree: exp.Expr) -> list[exp.Expr]:
-        if isinstance(tree, exp.Union) and not tree.args.get("distinct") and tree.args.get("with_") is None:
-            return [*self._branches(tree.left), *self._branches(tree.right)]
         if isinstance(tree, exp.Union) and not tree.args.get("distinct"):
             return [*self._branches(tree.left), *self._branches(tree.right)]
         return [tree]

@@ -9,11 +9,12 @@ from math import inf
 from typing import Any, assert_never
 
 from penstock.errors import SqlError, closest
-from penstock.model.operators import Aggregate, Join, Sink, Split
+from penstock.model.operators import Aggregate, Join, Sink, Split, output_schema
 from penstock.model.qos import QoS
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.sql.catalog import RATE, Catalog, Delivery, Stream, Table, View
+from penstock.sql.dialect import parse_expression
 from penstock.sql.expressions import quoted
 from penstock.sql.places import Span, error
 from penstock.sql.quantities import per_second, shown_bytes, shown_seconds
@@ -376,8 +377,6 @@ class _At:
 
 
 def _all_of(name: str) -> tuple[str, Any]:
-    from penstock.sql.dialect import parse_expression
-
     sql = f"SELECT * FROM {quoted(name)}"
     return sql, parse_expression(sql)
 
@@ -392,8 +391,6 @@ def _windowed(node: PlanNode) -> bool:
 
 
 def _schema_of(query: Query) -> Schema:
-    from penstock.model.operators import output_schema
-
     schemas: dict[int, Schema] = {}
     for node in query.root.post_order():
         schemas[id(node)] = output_schema(node.operator, tuple(schemas[id(child)] for child in node.children))
