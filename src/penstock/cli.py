@@ -251,6 +251,50 @@ def explain(
         console.print(f"\npicture: {png}", highlight=False, markup=False)
 
 
+@app.command()
+def run(
+    file: Annotated[str, typer.Argument(metavar="FILE.sql", help="Statements; `-` reads standard input.")],
+    policy: Annotated[
+        str | None, typer.Option(help="How all of it is scheduled, whatever the file sets.")
+    ] = None,
+    until: Annotated[
+        str, typer.Option(help="`drained`: until finite streams are through; or for a time, as `30s`.")
+    ] = "drained",
+    workers: Annotated[int, typer.Option(min=1, help="Steps that may run at once.")] = 2,
+    state: Annotated[
+        Path | None,
+        typer.Option(help="Where everything is kept; a run that was interrupted goes on from there."),
+    ] = None,
+    to: Annotated[
+        Path | None, typer.Option("--out", help="Results go to DIR/<query>/.", metavar="DIR")
+    ] = None,
+    format: Annotated[str, typer.Option(help="Of the results: parquet, csv or json.")] = "parquet",
+    memory: Annotated[
+        str, typer.Option(help="Rows that wait in memory; more of them wait on disk.")
+    ] = "512MB",
+    as_json: Json = False,
+) -> None:
+    """Runs the queries of a file on Spark and shows how they fare against what they ask for."""
+    from penstock.commands.run import run_file, summary, summary_json
+
+    last, seconds_s = run_file(
+        file,
+        policy=policy,
+        until=until,
+        workers=workers,
+        state=state,
+        out=to,
+        format=format,
+        memory=memory,
+        err=err,
+        live=err.is_terminal and not as_json,
+    )
+    if as_json:
+        _print_json(summary_json(last, seconds_s))
+    else:
+        out.print(summary(last, seconds_s, to))
+
+
 @bench.command()
 def decisions(
     as_json: Json = False,

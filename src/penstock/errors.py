@@ -9,6 +9,10 @@
     ├── QueryError           no such query, or one of that name exists
     ├── ControlError         an event that makes no sense in the state control is in
     ├── ReplayError          a run that differs from its event log
+    ├── SourceError          a stream or table that cannot be read as its options say: which option, what to do
+    ├── SinkError            results that cannot be delivered: where to, why, what to do
+    ├── EngineError          the engine cannot run as asked
+    │   └── StepError        a step's job failed: what Spark says
     └── ExperimentError      an experiment that cannot run as asked
 
 Each message says what was wrong, where, and what to do. The command line prints it without a traceback.
@@ -65,6 +69,22 @@ class ControlError(PenstockError):
 
 class ReplayError(PenstockError):
     """A run that differs from the event log it should repeat."""
+
+
+class EngineError(PenstockError):
+    """An engine that cannot run as asked."""
+
+
+class StepError(EngineError):
+    """A step's job that failed."""
+
+
+class SourceError(PenstockError):
+    """A stream or a stored table that cannot be read as its options say, or rows that do not fit it."""
+
+
+class SinkError(PenstockError):
+    """Results that cannot be delivered where they should go."""
 
 
 class ExperimentError(PenstockError):

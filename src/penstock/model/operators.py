@@ -77,7 +77,7 @@ class Join:
     which get `right_` before their name where the left has the same (`widened`).
 
     With `relation` set, rows of the one input stream are joined with a stored relation and no window is
-    needed. `ordered` takes the inputs in timestamp order.
+    needed. `ordered` takes the inputs in timestamp order. `since` as with aggregates.
     """
 
     condition: str
@@ -87,6 +87,7 @@ class Join:
     relation_schema: Schema = EMPTY
     type: Literal["inner", "left", "right", "full"] = "inner"
     ordered: bool = False
+    since: int = 0
     kind: Literal["join"] = "join"
 
 
@@ -96,11 +97,15 @@ class Aggregate:
 
     Keys are columns of the input. The aggregate `window()` is the window itself, a struct of its `start` and
     its `end`: two timestamps, or two row numbers.
+
+    Operators that remember rows from different positions of the log on are not the same, however equal they
+    look: `since` tells them apart. It is 0 for what was there when the streams began.
     """
 
     keys: tuple[str, ...]
     aggregates: tuple[Column, ...]
     window: Window | None = None
+    since: int = 0
     kind: Literal["aggregate"] = "aggregate"
 
 

@@ -1,0 +1,1 @@
+"""Watching and adapting: `monitor` fits estimates to what steps report. It decides nothing itself."""

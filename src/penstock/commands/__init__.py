@@ -1,0 +1,1 @@
+"""What the longer commands do: one file each. `cli` has their options; here is no decision about queries."""

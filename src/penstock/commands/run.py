@@ -1,0 +1,255 @@
+"""`penstock run`: a file of statements, run until it is through or for a time, with a live table."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.status import QueryStatus, Status
+from penstock.errors import EngineError
+from penstock.sql.quantities import size_bytes, seconds, shown_bytes, shown_seconds
+
+#: Rates and latencies in the live table are over so many seconds.
+_WINDOW_S = 5.0
+
+
+class Stop(Exception):  # noqa: N818 - not an error
+    """Ctrl-C was pressed once: finish what runs."""
+
+
+@contextlib.contextmanager
+def interruptible(err: Console) -> Iterator[None]:
+    """The first Ctrl-C raises `Stop` in the main thread, a second one ends the process at once."""
+    pressed = 0
+
+    def handler(_signal: int, _frame: FrameType | None) -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed > 1:
+            err.print("stopped at once; the next run goes on from the last commit")
+            os._exit(130)
+        raise Stop
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+class View:
+    """The live table, fed with one status after the other."""
+
+    def __init__(self) -> None:
+        self._past: deque[Status] = deque()
+
+    def table(self, now: Status) -> Table:
+        """All queries against what they asked for."""
+        self._past.append(now)
+        while len(self._past) > 1 and now.at_s - self._past[1].at_s >= _WINDOW_S:
+            self._past.popleft()
+        then = self._past[0]
+        passed_s = max(now.at_s - then.at_s, 1e-9)
+        arrived = sum(now.rows_in.values()) - sum(then.rows_in.get(name, 0) for name in now.rows_in)
+        title = (
+            f"policy {now.policy} · {arrived / passed_s:,.0f} rows/s in · "
+            f"{shown_bytes(now.queued_bytes)} queued · {now.totals.steps:,} steps"
+        )
+        table = Table(title=title, title_justify="left", title_style="")
+        table.add_column("query")
+        for heading in ("rows", "rows/s", "latency", "queued", "stale"):
+            table.add_column(heading, justify="right")
+        table.add_column("asked for")
+        table.add_column("met")
+        for name, query in now.queries.items():
+            before = then.queries.get(name)
+            table.add_row(name, *self._cells(query, before, passed_s))
+        return table
+
+    def _cells(self, now: QueryStatus, then: QueryStatus | None, passed_s: float) -> list[str | Text]:
+        rows = now.rows - (then.rows if then is not None else 0)
+        lately = now.latencies.since(then.latencies) if then is not None else now.latencies
+        latency_s = lately.mean_s if lately.count else now.latencies.mean_s
+        return [
+            f"{now.rows:,}",
+            f"{rows / passed_s:,.0f}",
+            shown_latency(latency_s),
+            shown_bytes(now.queue_bytes) if now.queue_bytes else "",
+            f"{now.staleness:.0%}",
+            asked_for(now),
+            _met(now, latency_s),
+        ]
+
+
+def shown_latency(latency_s: float | None) -> str:
+    """Milliseconds below a second, then seconds."""
+    if latency_s is None:
+        return ""
+    return f"{latency_s * 1000:.0f} ms" if latency_s < 1 else f"{latency_s:.1f} s"
+
+
+def asked_for(query: QueryStatus) -> str:
+    """A query's wishes in a few words."""
+    qos = query.qos
+    parts = []
+    if qos.latency_s is not None:
+        parts.append(f"≤ {shown_seconds(qos.latency_s)}")
+    if qos.memory_bytes is not None:
+        parts.append(f"≤ {shown_bytes(qos.memory_bytes)}")
+    if qos.freshness is not None:
+        parts.append(f"{qos.freshness:.0%} fresh")
+    if qos.weight != 1.0:
+        parts.append(f"weight {qos.weight:g}")
+    return ", ".join(parts)
+
+
+def _met(query: QueryStatus, latency_s: float | None) -> Text:
+    if query.failure is not None:
+        return Text("failed", style="bold red")
+    met = query.met(latency_s)
+    if met is None:
+        return Text("")
+    return Text("yes", style="green") if met else Text("no", style="red")
+
+
+def run_file(
+    file: str,
+    *,
+    policy: str | None,
+    until: str,
+    workers: int,
+    state: Path | None,
+    out: Path | None,
+    format: str,
+    memory: str,
+    err: Console,
+    live: bool,
+) -> tuple[Status, float]:
+    """Runs a file's statements; how things stood at the end, and the seconds that took."""
+    sql, base = _read(file)
+    memory_bytes = _checked("memory", memory, size_bytes)
+    if until != "drained":
+        _checked("until", until, seconds)
+    with Engine(
+        state,
+        out=out,
+        format=format,
+        policy=policy,
+        workers=workers,
+        memory_bytes=round(memory_bytes),
+        base_dir=base,
+        tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),
+    ) as engine:
+        engine.execute(sql, once=True)
+        if not engine.catalog.queries:
+            raise EngineError(f"{file} creates no query; add CREATE CONTINUOUS QUERY … AS SELECT …")
+        last, seconds_s, stopped = watched(engine, until, err, live=live)
+        if stopped:
+            err.print(_where(last, state))
+        return last, seconds_s
+
+
+def _read(file: str) -> tuple[str, Path]:
+    try:
+        if file == "-":
+            return sys.stdin.read(), Path()
+        return Path(file).read_text(encoding="utf-8"), Path(file).parent
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise EngineError(f"cannot read {file}: {why}") from None
+
+
+def _checked(option: str, text: str, read: Callable[[str], float]) -> float:
+    try:
+        return read(text)
+    except ValueError as error:
+        raise EngineError(f"--{option}: {error}") from None
+
+
+def _where(last: Status, state: Path | None) -> str:
+    taken = ", ".join(f"{name} at row {rows:,}" for name, rows in last.rows_in.items())
+    if state is None:
+        return f"stopped with {taken}; with --state DIR the next run would go on from here"
+    return f"stopped with {taken}; the same command goes on from here"
+
+
+def watched(engine: Engine, until: str, err: Console, *, live: bool) -> tuple[Status, float, bool]:
+    """Runs what the engine was given; the last status, the seconds it took, and whether it was stopped."""
+    began = time.monotonic()
+    view, shown_at, stopped = View(), 0.0, False
+    with contextlib.ExitStack() as stack:
+        screen = stack.enter_context(Live(console=err, auto_refresh=False, transient=True)) if live else None
+
+        def watch() -> None:
+            nonlocal shown_at
+            if screen is not None and time.monotonic() - shown_at >= 0.5:
+                shown_at = time.monotonic()
+                screen.update(view.table(engine.status()), refresh=True)
+
+        stack.enter_context(interruptible(err))
+        try:
+            engine.run(until, watch)
+        except Stop:
+            stopped = True
+            err.print("stopping: finishing the steps that run; press Ctrl-C again to stop at once")
+        seconds_s = time.monotonic() - began
+        engine.pause()
+        return engine.status(), seconds_s, stopped
+
+
+def summary_json(last: Status, seconds_s: float) -> dict[str, Any]:
+    """What `--json` prints."""
+    return {
+        "queries": {name: query.as_json() for name, query in last.queries.items()},
+        "totals": {
+            "steps": last.totals.steps,
+            "jobs": last.totals.jobs,
+            "seconds": seconds_s,
+            "max_queue_bytes": last.totals.max_queue_bytes,
+        },
+    }
+
+
+def summary(last: Status, seconds_s: float, out: Path | None) -> Table:
+    """What a run came to."""
+    totals = last.totals
+    title = (
+        f"{sum(last.rows_in.values()):,} rows in, {seconds_s:.1f} s, {totals.steps:,} steps, "
+        f"{totals.jobs:,} jobs, at most {shown_bytes(totals.max_queue_bytes)} queued, policy {last.policy}"
+    )
+    table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
+    table.add_column("query")
+    for heading in ("rows", "mean latency", "p95", "stale", "late rows", "bad rows"):
+        table.add_column(heading, justify="right")
+    table.add_column("asked for")
+    table.add_column("met")
+    for name, query in last.queries.items():
+        table.add_row(
+            name,
+            f"{query.rows:,}",
+            shown_latency(query.latencies.mean_s),
+            shown_latency(query.latencies.percentile_s(0.95)),
+            f"{query.staleness:.0%}",
+            f"{query.late_rows:,}" if query.late_rows else "",
+            f"{query.bad_rows:,}" if query.bad_rows else "",
+            asked_for(query),
+            _met(query, None),
+        )
+    if out is not None:
+        table.caption = f"results are in {out}"
+    return table

@@ -1,0 +1,282 @@
+"""The commit log: what is true after a crash, in SQLite, one writer.
+
+A step's results become visible in one transaction with the place its unit has read up to, what its operators
+remember and what it put into queues. A stream's batches are recorded with all that ingest decided about them.
+Tables themselves are files of the store; here are their names.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from penstock.engines.spark.operators.base import Piece, State
+from penstock.engines.spark.steps import Held
+from penstock.engines.spark.store import Ref
+from penstock.errors import EngineError
+from penstock.model.batch import Batch
+
+_VERSION = 1
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL);
+CREATE TABLE query (name TEXT PRIMARY KEY, n INTEGER NOT NULL, plan TEXT NOT NULL, life TEXT NOT NULL);
+CREATE TABLE stream (name TEXT PRIMARY KEY, number INTEGER NOT NULL, standing TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE batch (queue TEXT NOT NULL, n INTEGER NOT NULL, batch TEXT NOT NULL, PRIMARY KEY (queue, n))
+    WITHOUT ROWID;
+CREATE TABLE unit (place INTEGER PRIMARY KEY, n INTEGER NOT NULL, operators TEXT NOT NULL);
+CREATE TABLE reader (unit INTEGER NOT NULL, queue TEXT NOT NULL, read INTEGER NOT NULL,
+    PRIMARY KEY (unit, queue)) WITHOUT ROWID;
+CREATE TABLE state (operator TEXT PRIMARY KEY, state TEXT NOT NULL, mark INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE mark (operator TEXT NOT NULL, slot INTEGER NOT NULL, mark INTEGER NOT NULL,
+    PRIMARY KEY (operator, slot)) WITHOUT ROWID;
+CREATE TABLE relation (name TEXT NOT NULL, epoch INTEGER NOT NULL, version TEXT NOT NULL,
+    PRIMARY KEY (name, epoch)) WITHOUT ROWID;
+CREATE TABLE file (sink TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (sink, name)) WITHOUT ROWID;
+CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, ref TEXT NOT NULL);
+CREATE TABLE result (query TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+class CommitLog:
+    """The database. Changes are made within `transaction`."""
+
+    def __init__(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = FULL")
+        try:
+            self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
+            found = self._db.execute("PRAGMA user_version").fetchone()[0]
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise EngineError(
+                f"the state in {path.parent} is in use by another process ({error}); stop that one first, or "
+                "choose another directory"
+            ) from None
+        if found == 0:
+            self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
+        elif found != _VERSION:
+            raise EngineError(
+                f"the state in {path.parent} was written by another version of Penstock (format {found}, not "
+                f"{_VERSION}); finish with that version, or choose another directory"
+            )
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Ends it; what is committed stays."""
+        self._db.close()
+
+    # --- small things by name ---
+
+    def set(self, key: str, value: Any) -> None:
+        """Remembers a value."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, json.dumps(value)))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """A remembered value."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return default if row is None else json.loads(row[0])
+
+    # --- statements and queries ---
+
+    def add_statement(self, sql: str, at_s: float) -> None:
+        """A statement that was accepted."""
+        self._db.execute("INSERT INTO statement (sql, at_s) VALUES (?, ?)", (sql, at_s))
+
+    def statements(self) -> list[tuple[str, float]]:
+        """All accepted statements in order, with when."""
+        return self._db.execute("SELECT sql, at_s FROM statement ORDER BY n").fetchall()
+
+    def put_query(self, name: str, plan: str, life: Mapping[str, Any]) -> None:
+        """A query that runs, and what is known of its life: where it started, whether it is suspended."""
+        self._db.execute(
+            "INSERT INTO query VALUES (?, (SELECT coalesce(max(n), 0) + 1 FROM query), ?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, life = excluded.life",
+            (name, plan, json.dumps(life)),
+        )
+
+    def drop_query(self, name: str) -> None:
+        """A query that is gone."""
+        self._db.execute("DELETE FROM query WHERE name = ?", (name,))
+
+    def queries(self) -> list[tuple[str, str, dict[str, Any]]]:
+        """The queries that run, in the order they came."""
+        rows = self._db.execute("SELECT name, plan, life FROM query ORDER BY n").fetchall()
+        return [(name, plan, json.loads(life)) for name, plan, life in rows]
+
+    def put_result(self, query: str, result: Mapping[str, Any]) -> None:
+        """What a query has put out so far, in numbers."""
+        self._db.execute("INSERT OR REPLACE INTO result VALUES (?, ?)", (query, json.dumps(result)))
+
+    def results(self) -> dict[str, dict[str, Any]]:
+        """What each query has put out so far."""
+        rows = self._db.execute("SELECT query, result FROM result").fetchall()
+        return {query: json.loads(result) for query, result in rows}
+
+    # --- streams and queues ---
+
+    def put_stream(self, name: str, number: int, standing: Mapping[str, Any]) -> None:
+        """Where a stream's log stands."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO stream VALUES (?, ?, ?)", (name, number, json.dumps(standing))
+        )
+
+    def streams(self) -> dict[str, tuple[int, dict[str, Any]]]:
+        """Each stream's number, and where its log stands."""
+        rows = self._db.execute("SELECT name, number, standing FROM stream").fetchall()
+        return {name: (number, json.loads(standing)) for name, number, standing in rows}
+
+    def put_batch(self, queue: str, n: int, batch: Batch) -> None:
+        """A batch at the end of a queue; a stream's log is a queue."""
+        self._db.execute("INSERT INTO batch VALUES (?, ?, ?)", (queue, n, _batch_text(batch)))
+
+    def drop_batches(self, queue: str, before: int) -> None:
+        """Batches that nobody will read again."""
+        self._db.execute("DELETE FROM batch WHERE queue = ? AND n < ?", (queue, before))
+
+    def drop_queues(self) -> None:
+        """All batches that are not a stream's."""
+        self._db.execute("DELETE FROM batch WHERE queue NOT IN (SELECT name FROM stream)")
+
+    def batches(self) -> dict[str, list[tuple[int, Batch]]]:
+        """All queues' batches in order, with their numbers."""
+        found: dict[str, list[tuple[int, Batch]]] = {}
+        for queue, n, text in self._db.execute("SELECT queue, n, batch FROM batch ORDER BY queue, n"):
+            found.setdefault(queue, []).append((n, _batch(text)))
+        return found
+
+    def put_units(self, units: Mapping[int, tuple[str, ...]]) -> None:
+        """The cut that runs from now on; readers are to be put again."""
+        self._db.execute("DELETE FROM unit")
+        self._db.execute("DELETE FROM reader")
+        rows = [(place, n, json.dumps(operators)) for place, (n, operators) in enumerate(units.items())]
+        self._db.executemany("INSERT INTO unit VALUES (?, ?, ?)", rows)
+
+    def units(self) -> dict[int, tuple[str, ...]]:
+        """The cut that ran, in its order."""
+        rows = self._db.execute("SELECT n, operators FROM unit ORDER BY place").fetchall()
+        return {n: tuple(json.loads(operators)) for n, operators in rows}
+
+    def put_reader(self, unit: int, queue: str, read: int) -> None:
+        """Up to which batch a unit has read a queue."""
+        self._db.execute("INSERT OR REPLACE INTO reader VALUES (?, ?, ?)", (unit, queue, read))
+
+    def readers(self) -> dict[tuple[int, str], int]:
+        """Up to which batch each unit has read each of its queues."""
+        return {(u, q): read for u, q, read in self._db.execute("SELECT unit, queue, read FROM reader")}
+
+    # --- operators ---
+
+    def put_state(self, operator: str, state: State, mark: int) -> None:
+        """What an operator remembers, and the watermark of what it puts out."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO state VALUES (?, ?, ?)", (operator, json.dumps(asdict(state)), mark)
+        )
+
+    def states(self) -> dict[str, tuple[State, int]]:
+        """What each operator remembers, and the watermark of what it puts out."""
+        rows = self._db.execute("SELECT operator, state, mark FROM state").fetchall()
+        return {operator: (_state(text), mark) for operator, text, mark in rows}
+
+    def put_mark(self, operator: str, slot: int, mark: int) -> None:
+        """How far the time of an operator's input has come."""
+        self._db.execute("INSERT OR REPLACE INTO mark VALUES (?, ?, ?)", (operator, slot, mark))
+
+    def marks(self) -> dict[tuple[str, int], int]:
+        """How far the time of each operator's inputs has come."""
+        rows = self._db.execute("SELECT operator, slot, mark FROM mark").fetchall()
+        return {(operator, slot): mark for operator, slot, mark in rows}
+
+    def drop_operator(self, operator: str) -> None:
+        """An operator that no query uses any more."""
+        self._db.execute("DELETE FROM state WHERE operator = ?", (operator,))
+        self._db.execute("DELETE FROM mark WHERE operator = ?", (operator,))
+
+    # --- stored relations ---
+
+    def put_version(self, relation: str, epoch: int, version: Mapping[str, Any]) -> None:
+        """What a relation is from an epoch on."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO relation VALUES (?, ?, ?)", (relation, epoch, json.dumps(version))
+        )
+
+    def drop_versions(self, relation: str, before: int) -> None:
+        """Versions that no row will meet any more."""
+        self._db.execute("DELETE FROM relation WHERE name = ? AND epoch < ?", (relation, before))
+
+    def versions(self) -> dict[str, dict[int, dict[str, Any]]]:
+        """Each relation's versions by the epoch they began with."""
+        found: dict[str, dict[int, dict[str, Any]]] = {}
+        for name, epoch, version in self._db.execute("SELECT name, epoch, version FROM relation"):
+            found.setdefault(name, {})[epoch] = json.loads(version)
+        return found
+
+    # --- results on their way out ---
+
+    def add_file(self, sink: str, name: str) -> None:
+        """A file that is to be seen."""
+        self._db.execute("INSERT OR REPLACE INTO file VALUES (?, ?)", (sink, name))
+
+    def drop_files(self, sink: str, names: list[str]) -> None:
+        """Files that are seen."""
+        self._db.executemany("DELETE FROM file WHERE sink = ? AND name = ?", [(sink, name) for name in names])
+
+    def files(self) -> dict[str, list[str]]:
+        """Files that are to be seen, by sink."""
+        found: dict[str, list[str]] = {}
+        for sink, name in self._db.execute("SELECT sink, name FROM file ORDER BY sink, name"):
+            found.setdefault(sink, []).append(name)
+        return found
+
+    def post(self, sink: str, ref: Ref) -> int:
+        """A result that a sink is to get after the commit; its number."""
+        cursor = self._db.execute(
+            "INSERT INTO outbox (sink, ref) VALUES (?, ?)", (sink, json.dumps(asdict(ref)))
+        )
+        assert cursor.lastrowid is not None
+        return cursor.lastrowid
+
+    def delivered(self, n: int) -> None:
+        """A result that a sink has got."""
+        self._db.execute("DELETE FROM outbox WHERE n = ?", (n,))
+
+    def outbox(self) -> list[tuple[int, str, Ref]]:
+        """Results that sinks have yet to get, in order."""
+        rows = self._db.execute("SELECT n, sink, ref FROM outbox ORDER BY n").fetchall()
+        return [(n, sink, Ref(**json.loads(ref))) for n, sink, ref in rows]
+
+
+def _batch_text(batch: Batch) -> str:
+    values = {name: getattr(batch, name) for name in batch.__struct_fields__ if name != "ref"}
+    return json.dumps({**values, "ref": asdict(batch.ref)})
+
+
+def _batch(text: str) -> Batch:
+    values = json.loads(text)
+    held = values.pop("ref")
+    ref = Ref(**held.pop("ref")) if held["ref"] is not None else held.pop("ref")
+    return Batch(**values, ref=Held(ref, **held))
+
+
+def _state(text: str) -> State:
+    values = json.loads(text)
+    pieces = tuple(Piece(p["role"], Ref(**p["ref"]), p["low"], p["high"]) for p in values["pieces"])
+    return State(pieces, values["numbers"])

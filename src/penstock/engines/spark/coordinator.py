@@ -1,0 +1,631 @@
+"""The coordinator: one thread that asks control what to do, and commits what was done.
+
+Messages come from the feeder (a batch was taken in), from the threads that run steps, and from whoever calls
+the engine. Those that wait are handled together, in one transaction; steps that control then asks for start after
+the commit. Whatever a crash interrupts was not committed: its input is still where it was.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from penstock.adapt.monitor import Monitor
+from penstock.control.commands import (
+    AskTimestamp,
+    Command,
+    Commit,
+    QueryEnded,
+    QueryFailed,
+    QueryStarted,
+    Recut,
+    RunStep,
+    WakeAt,
+)
+from penstock.control.events import (
+    BatchArrived,
+    EstimatesChanged,
+    Event,
+    Output,
+    StepFailed,
+    StepFinished,
+    StreamEnded,
+    Ticked,
+    TimestampAdvanced,
+)
+from penstock.control.machine import Control
+from penstock.control.queues import Queue
+from penstock.control.units import UnitState
+from penstock.engines.spark.commit_log import CommitLog
+from penstock.engines.spark.delivery import Deliveries, Staged
+from penstock.engines.spark.ingest import Ingested
+from penstock.engines.spark.layouts import Layouts, Needs, layouts
+from penstock.engines.spark.marks import Marks, Outputs, exit_marks, raise_to
+from penstock.engines.spark.measures import QueryMeasures
+from penstock.engines.spark.operators.base import ARRIVED, UNKNOWN, State
+from penstock.engines.spark.operators.registry import stateful_operators
+from penstock.engines.spark.prepared import Jobs
+from penstock.engines.spark.relations import Relations
+from penstock.engines.spark.steps import Held, Result, UnitRunner
+from penstock.engines.spark.store import Ref, Store
+from penstock.errors import PenstockError
+from penstock.model.batch import Batch
+from penstock.model.graph import Graph, Port
+from penstock.model.operators import Sink
+from penstock.policies.layout import UnitPlace
+
+#: Seconds between two looks at what steps cost.
+ESTIMATE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone:
+    """A step's thread is done: what came of it, stored and staged."""
+
+    command: RunStep
+    result: Result
+    stored: Mapping[Port, Ref]
+    staged: tuple[tuple[str, list[Staged], np.ndarray], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StepBroken:
+    """A step's thread gave up."""
+
+    command: RunStep
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """A sink has got a result from the outbox."""
+
+    n: int
+    ref: Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Something to do between two events, within a commit."""
+
+    action: Callable[[], Any]
+    answer: Future[Any]
+
+
+Message: TypeAlias = Ingested | StepDone | StepBroken | Delivered | Call | None
+
+
+@dataclass(slots=True)
+class Totals:
+    """What the engine did so far."""
+
+    steps: int = 0
+    jobs: int = 0
+    failed_steps: int = 0
+    step_s: float = 0.0
+    job_s: float = 0.0
+    max_queue_bytes: float = 0.0
+
+
+def key(port: Port, graph: Graph) -> str:
+    """The name of a queue in the commit log: a stream's own, or that of an operator and its output."""
+    return port.node if graph.is_source(port.node) else f"{port.node}#{port.output}"
+
+
+class Coordinator:
+    """See the module's docstring."""
+
+    def __init__(
+        self,
+        control: Control,
+        log: CommitLog,
+        store: Store,
+        jobs: Jobs,
+        relations: Relations,
+        deliveries: Deliveries,
+        *,
+        workers: int,
+        keep_log: bool,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.control, self.log, self.store, self.deliveries = control, log, store, deliveries
+        self._jobs, self._relations, self._keep_log, self._tell = jobs, relations, keep_log, tell
+        self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="penstock-step")
+        self._thread: threading.Thread | None = None
+        self._alarms: list[tuple[float, int, Callable[[], None]]] = []
+        self._serial = itertools.count()
+        self.states: dict[str, State] = {}
+        self.marks: Marks = {}
+        self.outputs: Outputs = {}
+        self.pushed: dict[Port, int] = {}
+        self.asked: dict[str, Needs] = {}
+        self.batches: dict[str, dict[int, str]] = {}  # the files of each queue's batches
+        self.measures: dict[str, QueryMeasures] = {}
+        self.failures: dict[str, str] = {}
+        self.lives: dict[str, dict[str, Any]] = {}
+        self.monitor = Monitor()
+        self.totals = Totals()
+        self.failed: BaseException | None = None
+        self.settled = threading.Event()  # nothing runs and nothing is left to do, as far as is known
+        self._graph = Graph()
+        self._layouts: Layouts = layouts(self._graph)
+        self._runners: dict[int, tuple[object, UnitRunner]] = {}
+        self._stopping = False
+        self._running = 0
+        self._queued_bytes = 0.0
+        self._estimated_s = 0.0
+        # What is to be done once the transaction is through.
+        self._steps: list[RunStep] = []
+        self._garbage: list[str] = []
+        self._files: list[tuple[str, str]] = []
+        self._posts: list[tuple[int, str, Ref]] = []
+        self._after: list[Callable[[], None]] = []
+        self._seen: list[tuple[str, str]] = []  # files renamed, to be crossed off in the next transaction
+
+    # --- the loop ---
+
+    def start(self) -> None:
+        """Begins to decide."""
+        self._thread = threading.Thread(target=self._loop, name="penstock-control", daemon=True)
+        self._thread.start()
+
+    def send(self, message: Message) -> None:
+        """A message from any thread."""
+        self.settled.clear()
+        self._inbox.put(message)
+
+    def call(self, action: Callable[[], Any]) -> Any:
+        """Does something between two events, within a commit, and returns what it returned."""
+        if self._thread is None or not self._thread.is_alive() or threading.current_thread() is self._thread:
+            return action()
+        answer: Future[Any] = Future()
+        self.send(Call(action, answer))
+        while True:
+            try:
+                return answer.result(timeout=1.0)
+            except TimeoutError:
+                if self._thread is None or not self._thread.is_alive():
+                    raise PenstockError(f"the engine has stopped: {self.failed}") from self.failed
+
+    def at(self, at_s: float, action: Callable[[], None]) -> None:
+        """Does something at a time."""
+        heapq.heappush(self._alarms, (at_s, next(self._serial), action))
+
+    def stop(self) -> None:
+        """Starts no step any more, lets those that run finish and commit, and ends."""
+        if self._thread is None or not self._thread.is_alive():
+            return
+        self._stopping = True
+        self.send(None)
+        self._thread.join()
+        self._pool.shutdown(wait=True)
+
+    def _loop(self) -> None:
+        try:
+            while not (self._stopping and not self._running):
+                self._turn(self._waiting())
+        except BaseException as error:  # a defect, or the disk of the state is full: nobody may wait for ever
+            self.failed = error
+            self._stopping = True
+        finally:
+            self.settled.set()
+
+    def _waiting(self) -> list[Message]:
+        """Messages that wait; if there are none, the next to come, or none by the next alarm."""
+        messages: list[Message] = []
+        if self._inbox.empty():
+            if not self._running and self.control.idle:
+                self.settled.set()
+            until_s = self._alarms[0][0] if self._alarms else now_s() + 0.5
+            try:
+                messages.append(self._inbox.get(timeout=max(0.0, min(until_s - now_s(), 0.5))))
+            except queue.Empty:
+                return []
+        while not self._inbox.empty() and len(messages) < 1000:
+            messages.append(self._inbox.get())
+        return messages
+
+    def _turn(self, messages: list[Message]) -> None:
+        due = []
+        while self._alarms and self._alarms[0][0] <= now_s():
+            due.append(heapq.heappop(self._alarms)[2])
+        if not messages and not due:
+            return
+        answers: list[tuple[Future[Any], Any, BaseException | None]] = []
+        with self.log.transaction():
+            for sink, name in self._seen:
+                self.log.drop_files(sink, [name])
+            self._seen.clear()
+            for action in due:
+                action()
+            for message in messages:
+                self._take(message, answers)
+            self._estimate()
+        self._committed()
+        for answer, value, error in answers:
+            if error is None:
+                answer.set_result(value)
+            else:
+                answer.set_exception(error)
+
+    def _take(self, message: Message, answers: list[tuple[Future[Any], Any, BaseException | None]]) -> None:
+        match message:
+            case Ingested():
+                self._ingested(message)
+            case StepDone():
+                self._step_done(message)
+            case StepBroken():
+                self._step_broken(message)
+            case Delivered(n, ref):
+                self.log.delivered(n)
+                self._garbage.append(ref.name)
+            case Call(action, answer):
+                try:
+                    answers.append((answer, action(), None))
+                except PenstockError as error:  # refused: nothing was changed
+                    answers.append((answer, None, error))
+            case None:
+                pass
+
+    def _committed(self) -> None:
+        """All that was decided is recorded: now it may be seen, and go on."""
+        if self._files:
+            self.deliveries.publish(self._files)
+            self._seen.extend(self._files)
+            self._files = []
+        for posted in self._posts:
+            self.deliveries.post(*posted)
+        self._posts = []
+        for action in self._after:
+            action()
+        self._after = []
+        steps, self._steps = self._steps, []
+        for command in steps:
+            if self._stopping:
+                continue  # not committed, so as if it had never been asked for
+            self._running += 1
+            self._submit(command)
+        self.store.delete(self._garbage)
+        self._garbage = []
+
+    # --- events ---
+
+    def handle(self, event: Event) -> None:
+        """Asks control, and does as it says."""
+        for command in self.control.handle(event):
+            self._obey(command)
+        self._queued_bytes = self.control.queued_bytes()
+        self.totals.max_queue_bytes = max(self.totals.max_queue_bytes, self._queued_bytes)
+
+    def _obey(self, command: Command) -> None:
+        match command:
+            case RunStep():
+                self._steps.append(command)
+            case Recut():
+                self._recut(command)
+            case WakeAt(at_s):
+                self.at(at_s, lambda: self.handle(Ticked(self.now())))
+            case QueryStarted(query, starts):
+                self._started(query, dict(starts))
+            case QueryEnded(query, ends):
+                self._ended(query, dict(ends))
+            case QueryFailed(query, reason):
+                self.failures[query] = reason
+                self._tell(f"query '{query}' is suspended, since a step of it failed three times: {reason}")
+            case AskTimestamp(stream):
+                queue_ = self.control.stream_queue(stream)
+                if queue_.register_s > float("-inf"):
+                    self.at(
+                        0.0, lambda: self.handle(TimestampAdvanced(self.now(), stream, queue_.register_s))
+                    )
+            case Commit():
+                pass  # what a step came to is committed with the event that says it is done
+
+    def nothing_left(self) -> bool:
+        """Whether nothing runs or waits, but for suspended queries; asked between two events."""
+        return not self._running and not self._steps and self._inbox.empty() and self.control.idle
+
+    @property
+    def queued_bytes(self) -> float:
+        """Bytes that wait in queues."""
+        return self._queued_bytes
+
+    def now(self) -> float:
+        """The time for control: seconds since 1970, never less than before."""
+        return max(now_s(), self.control.now_s)
+
+    def _ingested(self, message: Ingested) -> None:
+        for name, epoch, ref in message.versions:
+            self.log.put_version(name, epoch, {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes})
+        if not message.stream:
+            return
+        stream, held = message.stream, message.batch.ref
+        self.log.put_batch(stream, message.n, message.batch)
+        self.batches.setdefault(stream, {})[message.n] = held.ref.name if held.ref is not None else ""
+        self.log.put_stream(stream, held.stream, asdict(message.standing))
+        self.handle(BatchArrived(self.now(), stream, message.batch))
+        if message.standing.ended:
+            self.handle(StreamEnded(self.now(), stream))
+        self._sweep(stream, self.control.stream_queue(stream))
+        self.monitor.arrived(stream, message.batch.rows, self.now())
+        self._after.extend(ticket.complete for ticket in message.tickets)
+
+    # --- steps ---
+
+    def _submit(self, command: RunStep) -> None:
+        runner = self._runners[command.unit][1]
+        place = self.control.units[command.unit].place
+        operators = place.unit.operators
+        names = {(name, slot) for name in operators for slot in range(len(self._graph.nodes[name].inputs))}
+        marks = {name: self.marks[name] for name in names if name in self.marks}
+        outputs = {name: self.outputs[name] for name in operators if name in self.outputs}
+        states = {name: self.states[name] for name in operators if name in self.states}
+        self._pool.submit(self._work, runner, command, marks, outputs, states)
+
+    def _work(
+        self,
+        runner: UnitRunner,
+        command: RunStep,
+        marks: Marks,
+        outputs: Outputs,
+        states: Mapping[str, State],
+    ) -> None:
+        """What a step's thread does."""
+        try:
+            result = runner.run(command.takes, marks, outputs, states)
+            stored = {
+                port: self.store.put(table, "queue")
+                for port, table in result.queues.items()
+                if table.num_rows
+            }
+            staged = []
+            for node, table in result.sinks.items():
+                if table.num_rows:
+                    sink = runner.graph.nodes[node].operator
+                    assert isinstance(sink, Sink)
+                    arrived = np.asarray(table[ARRIVED], dtype=np.int64)
+                    staged.append((sink.query, self.deliveries.stage(sink.query, table), arrived))
+            self.send(StepDone(command, result, stored, tuple(staged)))
+        except PenstockError as error:
+            self.send(StepBroken(command, str(error)))
+        except BaseException as error:
+            self.send(StepBroken(command, f"{type(error).__name__}: {error}"))
+
+    def _step_broken(self, message: StepBroken) -> None:
+        self._running -= 1
+        self.totals.failed_steps += 1
+        self.handle(StepFailed(self.now(), message.command.step, message.reason))
+
+    def _step_done(self, message: StepDone) -> None:
+        command, result = message.command, message.result
+        self._running -= 1
+        unit = self.control.units[command.unit]
+        outputs = self._outputs_of(message, unit.place)
+        for name, state in result.states.items():
+            self._put_state(name, state)
+        for port, batch in outputs.items():
+            self.pushed[port] = batch.ref.mark
+        self._count(message)
+        event = StepFinished(
+            self.now(),
+            command.step,
+            result.seconds,
+            tuple(Output(port, batch) for port, batch in outputs.items()),
+        )
+        units = self.control.units
+        self.handle(event)
+        if self.control.units is not units:
+            return  # the cut has changed, and all of it was written anew
+        self._put_place(unit)
+        for port, batch in outputs.items():
+            self._put_batch(port, self.control.queues[port], batch)
+
+    def _outputs_of(self, message: StepDone, place: UnitPlace) -> dict[Port, Batch]:
+        """A batch for every queue the step put rows into, or whose time has come further."""
+        result, takes = message.result, message.command.takes
+        before = dict(self.marks)
+        for slot, mark in result.entry_marks.items():
+            raise_to(self.marks, slot, mark)
+        self.outputs.update(result.outputs)
+        marks = exit_marks(self._graph, place, self.marks, self.outputs)
+        for (name, number), mark in self.marks.items():
+            if before.get((name, number)) != mark:
+                self.log.put_mark(name, number, mark)
+        batches = [batch for take in takes for batch in take.batches]
+        last = batches[-1]
+        leaf = [batch for batch in batches if batch.leaf == last.leaf]
+        arrived_us = max(batch.ref.arrived_us for batch in batches)
+        epochs = max(batch.ref.epoch for batch in batches)
+        found = {}
+        for port, mark in marks.items():
+            ref = message.stored.get(port)
+            if ref is None and mark <= self.pushed.get(port, UNKNOWN):
+                continue
+            found[port] = Batch(
+                ref.rows if ref is not None else 0,
+                float(ref.bytes) if ref is not None else 0.0,
+                min(batch.arrived_s for batch in batches),
+                mark / 1e6,
+                mark / 1e6,
+                last.leaf,
+                min(batch.lo for batch in leaf),
+                last.hi,
+                Held(ref, mark, arrived_us, epoch=epochs),
+            )
+        return found
+
+    def _count(self, message: StepDone) -> None:
+        command, result = message.command, message.result
+        totals = self.totals
+        totals.steps += 1
+        totals.jobs += result.jobs
+        totals.step_s += result.seconds
+        totals.job_s += result.job_s
+        operators = self.control.units[command.unit].place.unit.operators
+        rows_out = sum(table.num_rows for table in (*result.queues.values(), *result.sinks.values()))
+        self.monitor.stepped(operators, result.rows, rows_out, result.seconds, result.jobs)
+        for query, staged, arrived in message.staged:
+            for one in staged:
+                if one.file is not None:
+                    self.log.add_file(one.sink, one.file)
+                    self._files.append((one.sink, one.file))
+                elif one.ref is not None:
+                    n = self.log.post(one.sink, one.ref)
+                    self._posts.append((n, one.sink, one.ref))
+            self._after.append(partial(self._measured, query, arrived))
+        if message.staged:
+            self.log.set("next_file", self.deliveries.next_file())
+            frontier = {b.leaf: b.hi for take in command.takes for b in take.batches}
+            for query, _, arrived in message.staged:
+                life = self.lives.setdefault(query, {})
+                life["rows"] = life.get("rows", 0) + len(arrived)
+                life["frontier"] = {**life.get("frontier", {}), **frontier}
+                self.log.put_result(query, life)
+
+    def _measured(self, query: str, arrived: np.ndarray) -> None:
+        measures = self.measures.get(query)
+        if measures is not None:
+            measures.add(arrived, now_s())
+
+    def _put_state(self, name: str, state: State) -> None:
+        kept = {piece.ref.name for piece in state.pieces}
+        before = self.states.get(name, State())
+        self._garbage.extend(p.ref.name for p in before.pieces if p.ref.name not in kept)
+        self.states[name] = state
+        self.log.put_state(name, state, self.outputs.get(name, UNKNOWN))
+
+    def _put_place(self, unit: UnitState) -> None:
+        for reader in unit.readers:
+            name = key(reader.queue.port, self._graph)
+            self.log.put_reader(unit.index, name, reader.cursor)
+            self._sweep(name, reader.queue)
+
+    def _put_batch(self, port: Port, queue_: Queue, batch: Batch) -> None:
+        name, n = key(port, self._graph), queue_.tail - 1
+        self.log.put_batch(name, n, batch)
+        self.batches.setdefault(name, {})[n] = batch.ref.ref.name if batch.ref.ref is not None else ""
+
+    def _sweep(self, name: str, queue_: Queue) -> None:
+        """Forgets batches that every reader has read."""
+        files = self.batches.get(name, {})
+        gone = [n for n in files if n < queue_.freed]
+        if not gone or (self._keep_log and self._graph_has_stream(name)):
+            return
+        self._garbage.extend(files.pop(n) for n in gone if files[n])
+        for n in gone:
+            files.pop(n, None)
+        self.log.drop_batches(name, queue_.freed)
+
+    def _graph_has_stream(self, name: str) -> bool:
+        return "#" not in name
+
+    # --- changes of the cut and the graph ---
+
+    def _recut(self, command: Recut) -> None:
+        """Another cut: new units get their jobs, and where everything stands is written anew."""
+        graph = self.control.graph
+        if graph is not self._graph:
+            self._regraph(graph)
+        stateful = stateful_operators(graph, self._layouts)
+        runners: dict[int, tuple[object, UnitRunner]] = {}
+        for index, unit in self.control.units.items():
+            mark = self._signature(unit.place)
+            known = self._runners.get(index)
+            if known is not None and known[0] == mark:
+                runners[index] = known
+            else:
+                own = {name: stateful[name] for name in unit.place.unit.operators if name in stateful}
+                runner = UnitRunner(
+                    graph, unit.place, self._layouts, own, self._jobs, self.store, self._relations.until
+                )
+                runners[index] = mark, runner
+        self._runners = runners
+        self.write_standing(command.units)
+
+    def _signature(self, place: UnitPlace) -> object:
+        ports = {port for name in place.unit.operators for port in self._graph.nodes[name].inputs}
+        ports |= {Port(name) for name in place.unit.operators}
+        return place, tuple(
+            sorted((port, self._layouts.ports[port]) for port in ports if port in self._layouts.ports)
+        )
+
+    def _regraph(self, graph: Graph) -> None:
+        gone = [name for name in self._graph.operators if name not in graph.nodes]
+        for name in gone:
+            self._garbage.extend(piece.ref.name for piece in self.states.pop(name, State()).pieces)
+            self.outputs.pop(name, None)
+            self.asked.pop(name, None)
+            for slot in range(len(self._graph.nodes[name].inputs)):
+                self.marks.pop((name, slot), None)
+            self.log.drop_operator(name)
+        self._layouts = layouts(graph, self.asked)
+        self.asked = dict(self._layouts.asked)
+        self.log.set("asked", {name: asdict(needs) for name, needs in self.asked.items()})
+        self._graph = graph
+
+    def write_standing(self, units: Mapping[int, tuple[str, ...]]) -> None:
+        """The units, queues and cursors as they are now."""
+        self.log.put_units(units)
+        self.log.drop_queues()
+        for name in [name for name in self.batches if not self._graph_has_stream(name)]:
+            kept = self.batches.pop(name)
+            live = {
+                batch.ref.ref.name
+                for port, queue_ in self.control.queues.items()
+                if key(port, self._graph) == name
+                for batch in queue_.slice(queue_.freed, queue_.tail)
+                if batch.ref.ref is not None
+            }
+            self._garbage.extend(file for file in kept.values() if file and file not in live)
+        for port, queue_ in self.control.queues.items():
+            name = key(port, self._graph)
+            for reader in queue_.readers:
+                self.log.put_reader(reader.unit.index, name, reader.cursor)
+            if self._graph.is_source(port.node):
+                self._sweep(name, queue_)
+                continue
+            for n in range(queue_.freed, queue_.tail):
+                batch = queue_.batch(n)
+                self.log.put_batch(name, n, batch)
+                held = batch.ref
+                self.batches.setdefault(name, {})[n] = held.ref.name if held.ref is not None else ""
+        self.pushed = {port: mark for port, mark in self.pushed.items() if port in self.control.queues}
+
+    def _started(self, query: str, starts: dict[str, int]) -> None:
+        self.measures[query] = QueryMeasures(since_s=now_s())
+        self.lives.setdefault(query, {})["from"] = starts
+        self.log.put_result(query, self.lives[query])
+
+    def _ended(self, query: str, ends: dict[str, int]) -> None:
+        life = self.lives.setdefault(query, {})
+        life["to"] = ends
+        self.failures.pop(query, None)
+        self.log.put_result(query, life)
+        self.log.drop_query(query)
+
+    # --- estimates ---
+
+    def _estimate(self) -> None:
+        """Tells control what steps have cost lately."""
+        at_s = now_s()
+        if at_s - self._estimated_s < ESTIMATE_S or not self.monitor.changed:
+            return
+        self._estimated_s = at_s
+        estimates = self.monitor.estimates(self._graph)
+        self.handle(EstimatesChanged(self.now(), estimates))
+
+
+def now_s() -> float:
+    """Seconds since 1970."""
+    return time.time()

@@ -1,0 +1,254 @@
+"""Ingest: what arrives becomes batches of a stream's log, with everything decided about them once and for all.
+
+Batch boundaries, offsets, lateness, watermarks, heartbeats, `now()` and the versions of stored relations are
+fixed here and recorded; whatever runs later depends on the log alone. One thread feeds all streams.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engines.spark.operators.base import ARRIVED, END, LATE, TIME, TIMELESS, UNKNOWN
+from penstock.engines.spark.relations import Relations
+from penstock.engines.spark.sources.base import Arrived, Source
+from penstock.engines.spark.sources.dead_letters import DeadLetters
+from penstock.engines.spark.steps import Held
+from penstock.engines.spark.store import Ref, Store
+from penstock.model.batch import Batch
+from penstock.sql.catalog import Stream
+
+#: The most rows of a batch, and the longest the feeder waits before it looks again.
+MOST_ROWS = 50_000
+TICK_S = 0.02
+#: A live stream that brings nothing for so long does not hold the others up.
+IDLE_S = 60.0
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where a stream's log stands."""
+
+    offset: int = 0
+    batches: int = 0
+    mark: int = UNKNOWN
+    position: Any = None
+    late: int = 0
+    bad: int = 0
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """A batch, to be committed: its number in the log, and where the log stands after it."""
+
+    stream: str
+    n: int
+    batch: Batch
+    standing: Standing
+    tickets: tuple[Any, ...] = ()
+    versions: tuple[tuple[str, int, Ref], ...] = ()
+
+
+@dataclass(slots=True)
+class Feed:
+    """A stream that is fed: where from, and where it stands."""
+
+    stream: Stream
+    number: int
+    source: Source
+    standing: Standing
+    idle_us: int | None
+    heard_us: int = 0
+    row_bytes: float = 100.0
+    closed: bool = field(default=False)
+
+
+class Feeder:
+    """The thread that takes in what has arrived, for all streams."""
+
+    def __init__(
+        self,
+        store: Store,
+        relations: Relations,
+        letters: DeadLetters,
+        deliver: Callable[[Ingested], None],
+        may_read: Callable[[], bool],
+    ) -> None:
+        self._store, self._relations, self._letters = store, relations, letters
+        self._deliver, self._may_read = deliver, may_read
+        self._feeds: dict[str, Feed] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._thread: threading.Thread | None = None
+        self.failed: BaseException | None = None
+
+    def add(self, feed: Feed) -> None:
+        """One more stream; it begins, or goes on where its log stands."""
+        now_us = clock_us()
+        feed.source.open(feed.standing.position, now_us)
+        feed.heard_us = now_us
+        with self._lock:
+            self._feeds[feed.stream.name] = feed
+
+    def start(self) -> None:
+        """Begins to feed."""
+        self._thread = threading.Thread(target=self._run, name="penstock-feeder", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Takes in nothing more."""
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join()
+        for feed in self._feeds.values():
+            feed.source.close()
+
+    @property
+    def ended(self) -> bool:
+        """Whether every stream has ended."""
+        with self._lock:
+            return all(feed.standing.ended for feed in self._feeds.values())
+
+    def feeds(self) -> dict[str, Feed]:
+        """The streams that are fed."""
+        with self._lock:
+            return dict(self._feeds)
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set():
+                wait_s = self.turn()
+                if wait_s > 0:
+                    self._stop.wait(wait_s)
+        except BaseException as error:  # told by the engine, which stops
+            self.failed = error
+
+    def turn(self) -> float:
+        """Takes in what has arrived on each stream; how long to wait for more."""
+        now_us = clock_us()
+        due_us = now_us + round(TICK_S * 1_000_000)
+        for version in self._relations.look(now_us):
+            self._deliver_versions(version)
+        for feed in self.feeds().values():
+            if feed.standing.ended:
+                continue
+            if feed.source.full_speed and not self._may_read():
+                continue
+            arrived = feed.source.poll(now_us, MOST_ROWS)
+            if arrived is not None:
+                self.take_in(feed, arrived, now_us)
+            if feed.source.ended:
+                self._end(feed, now_us)
+            elif arrived is None:
+                self._beat(feed, now_us)
+            due_us = min(due_us, max(now_us, feed.source.next_us(now_us)))
+        return max(0.0, (due_us - clock_us()) / 1e6)
+
+    def _deliver_versions(self, version: tuple[str, int, Ref]) -> None:
+        empty = Batch(0, 0.0, 0.0, 0.0, 0.0, "", 0, 0, None)
+        self._deliver(Ingested("", 0, empty, Standing(), (), (version,)))
+
+    def take_in(self, feed: Feed, arrived: Arrived, now_us: int) -> None:
+        """Rows become a batch: offsets, times, and which are late by the rows before them."""
+        standing = feed.standing
+        if arrived.bad:
+            standing.bad += len(arrived.bad)
+            self._letters.add(feed.stream.name, arrived.bad, now_us)
+        standing.position = arrived.position
+        table, count = arrived.table, arrived.table.num_rows
+        feed.heard_us = now_us
+        if count == 0:
+            self._log(feed, None, now_us, now_us, now_us, arrived.tickets)
+            return
+        times, late, mark = stamped(table, feed.stream, standing.mark)
+        standing.late += int(late.sum())
+        table = table.append_column(TIME, times)
+        table = table.append_column(ARRIVED, pa.array(np.asarray(arrived.at_us, dtype=np.int64)))
+        table = table.append_column(LATE, pa.array(late))
+        standing.mark = mark
+        ref = self._store.put(table, f"log-{feed.stream.name}")
+        self._log(feed, ref, int(arrived.at_us[0]), int(arrived.at_us[-1]), now_us, arrived.tickets)
+
+    def _end(self, feed: Feed, now_us: int) -> None:
+        feed.standing.mark, feed.standing.ended = END, True
+        self._log(feed, None, now_us, now_us, now_us)
+
+    def _beat(self, feed: Feed, now_us: int) -> None:
+        """A stream that has been idle for long is as far as the others are."""
+        if feed.idle_us is None or now_us - feed.heard_us < feed.idle_us or feed.stream.time is None:
+            return
+        others = [
+            f.standing.mark for f in self.feeds().values() if f is not feed and f.stream.time is not None
+        ]
+        reached = max((mark for mark in others if mark < TIMELESS), default=UNKNOWN)
+        if reached > feed.standing.mark:
+            feed.standing.mark = reached
+            self._log(feed, None, now_us, now_us, now_us)
+
+    def _log(
+        self,
+        feed: Feed,
+        ref: Ref | None,
+        first_us: int,
+        last_us: int,
+        now_us: int,
+        tickets: tuple[Any, ...] = (),
+    ) -> None:
+        standing, rows = feed.standing, ref.rows if ref is not None else 0
+        held = Held(ref, standing.mark, last_us, feed.number, now_us, self._relations.epoch)
+        until_s = standing.mark / 1e6
+        lo = standing.offset
+        standing.offset += rows
+        batch = Batch(
+            rows,
+            float(ref.bytes) if ref is not None else 0.0,
+            first_us / 1e6,
+            until_s,
+            until_s,
+            feed.stream.name,
+            lo,
+            standing.offset,
+            held,
+        )
+        n = standing.batches
+        standing.batches += 1
+        self._deliver(Ingested(feed.stream.name, n, batch, Standing(**asdict(standing)), tickets))
+
+
+def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, np.ndarray, int]:
+    """Each row's time, whether it is late, and the watermark after these rows.
+
+    A row is late if its time is behind the watermark made by the rows before it, or if it has no time at all:
+    no window could tell where it belongs.
+    """
+    count = table.num_rows
+    if stream.time is None:
+        return pa.nulls(count, pa.int64()), np.zeros(count, dtype=bool), TIMELESS
+    column = table[stream.time].combine_chunks()
+    moments = column.cast(pa.timestamp("us", tz="UTC")) if not _is_micros(column.type) else column
+    times = moments.cast(pa.int64())
+    if isinstance(times, pa.ChunkedArray):
+        times = times.combine_chunks()
+    known = np.asarray(pc.fill_null(times, UNKNOWN), dtype=np.int64)
+    delay = round(stream.delay_s * 1_000_000)
+    made = np.maximum.accumulate(np.concatenate(([mark], np.where(known > UNKNOWN, known - delay, UNKNOWN))))
+    late = known < made[:-1]
+    late |= known == UNKNOWN
+    return times, late, int(made[-1])
+
+
+def _is_micros(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_timestamp(type_) and type_.unit == "us")
+
+
+def clock_us() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1000

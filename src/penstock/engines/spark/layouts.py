@@ -1,0 +1,148 @@
+"""Which columns flow at each port of the graph: the schema's, and the hidden ones something above needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from penstock.engines.spark.operators.base import Layout
+from penstock.model.graph import Graph, Port
+from penstock.model.operators import (
+    Aggregate,
+    Column,
+    Join,
+    Operator,
+    Project,
+    Select,
+    Sink,
+    Source,
+    Split,
+    Union,
+    is_stateful,
+    output_count,
+    output_schema,
+)
+from penstock.model.schema import UNTYPED, Field, Schema
+from penstock.plan.alternates.safety import depends_on_order, reads_clock
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What readers of a port ask for beside its schema."""
+
+    order: bool = False
+    late: bool = False
+    epoch: bool = False
+    now: bool = False
+
+    def __or__(self, other: Needs) -> Needs:
+        return Needs(
+            self.order or other.order,
+            self.late or other.late,
+            self.epoch or other.epoch,
+            self.now or other.now,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Layouts:
+    """The layout of every port, and that of every input of a stateful operator.
+
+    What a stateful operator is asked for (`asked`) stays as it was when it began, whatever queries come and
+    go: what it remembers has those columns.
+    """
+
+    ports: Mapping[Port, Layout]
+    inputs: Mapping[tuple[str, int], Layout]
+    asked: Mapping[str, Needs]
+
+
+def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
+    """The layouts of a graph; `before` is what stateful operators that run already are asked for."""
+    needs: dict[str, Needs] = {name: Needs() for name in graph.nodes}
+    asked: dict[str, Needs] = {}
+    for name in reversed(list(graph.nodes)):
+        operator = graph.nodes[name].operator
+        if is_stateful(operator):
+            asked[name] = needs[name] = (before or {}).get(name, needs[name])
+        for port in graph.nodes[name].inputs:
+            needs[port.node] |= _asked(operator, needs[name])
+    ports: dict[Port, Layout] = {}
+    inputs: dict[tuple[str, int], Layout] = {}
+    on_time: set[str] = set()  # nodes whose rows are never late: stateful operators drop such rows
+    for name, node in graph.nodes.items():
+        below = tuple(ports[port] for port in node.inputs)
+        if is_stateful(node.operator):
+            own = _asked(node.operator, needs[name])
+            for slot, layout in enumerate(below):
+                inputs[name, slot] = Layout(layout.schema, layout.order if own.order else 0, epoch=own.epoch)
+            below = tuple(inputs[name, slot] for slot in range(len(below)))
+        if is_stateful(node.operator) or (node.inputs and all(p.node in on_time for p in node.inputs)):
+            on_time.add(name)
+        layout = Layout(
+            _schema(node.operator, tuple(layout.schema for layout in below)),
+            order=_arity(node.operator, below) if needs[name].order else 0,
+            late=needs[name].late and name not in on_time,
+            epoch=needs[name].epoch,
+            now=needs[name].now,
+        )
+        for output in range(output_count(node.operator)):
+            ports[Port(name, output)] = layout
+    return Layouts(ports, inputs, asked)
+
+
+def _asked(operator: Operator, above: Needs) -> Needs:
+    """What an operator asks of an input, given what is asked of it."""
+    match operator:
+        case Aggregate() | Join(relation=None):
+            ordered = above.order or depends_on_order(operator)
+            return Needs(order=ordered, late=True, epoch=above.epoch)
+        case Join():
+            return replace(above, epoch=True, now=above.now or _clock((operator.condition,)))
+        case Select(predicate=predicate):
+            return replace(above, now=above.now or _clock((predicate,)))
+        case Split(conditions=conditions):
+            return replace(above, now=above.now or _clock(conditions))
+        case Project(columns=columns) | Sink(columns=columns):
+            return replace(above, now=above.now or _clock(column.expression for column in columns))
+        case Union() | Source():
+            return above
+
+
+def _clock(texts: Iterable[str]) -> bool:
+    return any(reads_clock(text) for text in texts)
+
+
+def _arity(operator: Operator, inputs: tuple[Layout, ...]) -> int:
+    """How many columns tell rows of one instant apart."""
+    match operator:
+        case Source():
+            return 2  # the stream's number, and the offset
+        case Union():
+            return max(layout.order for layout in inputs) + 1  # and which input it came by
+        case Join(relation=None):
+            return sum(layout.order for layout in inputs)
+        case _:
+            return inputs[0].order
+
+
+def _schema(operator: Operator, inputs: tuple[Schema, ...]) -> Schema:
+    """What comes out, the type of a window included."""
+    schema = output_schema(operator, inputs)
+    if not isinstance(operator, Aggregate) or operator.window is None:
+        return schema
+    bound = "bigint" if operator.window.kind == "count" else "timestamp"
+    windows = {column.name for column in operator.aggregates if is_window(column)}
+    return Schema(
+        tuple(
+            Field(field.name, f"struct<start:{bound},end:{bound}>")
+            if field.name in windows and field.type == UNTYPED
+            else field
+            for field in schema.fields
+        )
+    )
+
+
+def is_window(column: Column) -> bool:
+    """Whether an aggregate is the window itself."""
+    return column.expression == "window()"

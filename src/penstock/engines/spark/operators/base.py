@@ -1,0 +1,159 @@
+"""What every operator of this engine knows: the hidden columns, and how a stateful operator is run.
+
+Rows carry hidden columns beside those of their schema:
+
+- `__time`: the row's time in microseconds, NULL for a stream without one. A row made of others has the latest
+  of theirs; a window's has its last microsecond.
+- `__late`: declared late at ingest. There until the first stateful operator, which drops such rows.
+- `__arrived`: when the last row it was made from came in, in microseconds since 1970; NULL for what a
+  watermark set free: the step fills in when that watermark came.
+- `__o0`, `__o1`, …: its place among rows of the same time (number of the stream, offset, and so on), compared
+  from left to right. Only where an operator above depends on order; how many is fixed for each port.
+- `__epoch`: how often stored relations had changed when it came in. Only below joins with relations.
+- `__now`: what `now()` is for it. Only where an expression above asks.
+
+A stateful operator works in two turns. `remember` is SQL that belongs to the job which makes its input and
+says what is worth keeping of it. `advance`, between jobs, adds that to the state and decides, by the watermarks,
+what can be released; `released` is SQL that makes output of it, and belongs to the next job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from penstock.engines.spark.store import Ref
+from penstock.model.schema import Schema
+
+TIME, LATE, ARRIVED, EPOCH, NOW = "__time", "__late", "__arrived", "__epoch", "__now"
+
+#: Watermarks are microseconds: rows yet to come are not older. Nothing is known; no time, so nothing is ever
+#: out of order; nothing will come any more.
+UNKNOWN, TIMELESS, END = -(1 << 62), (1 << 62) - 1, 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of one port: its schema's, and which hidden ones. `__time` and `__arrived` always are."""
+
+    schema: Schema
+    order: int = 0
+    late: bool = False
+    epoch: bool = False
+    now: bool = False
+
+    @property
+    def order_columns(self) -> tuple[str, ...]:
+        """The columns that say a row's place among rows of the same time."""
+        return tuple(f"__o{n}" for n in range(self.order))
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The hidden columns: all BIGINT but `__late`."""
+        asked = ((LATE, self.late), (EPOCH, self.epoch), (NOW, self.now))
+        return (TIME, ARRIVED, *self.order_columns, *(name for name, there in asked if there))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns."""
+        return (*self.schema.names, *self.hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of an operator's state: what it is, the stored table that holds it, and the range of its rows.
+
+    The range is of whatever the operator lets rows go by; one that looks into the table need not say.
+    """
+
+    role: str
+    ref: Ref
+    low: int = 0
+    high: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What an operator remembers: immutable tables, and a few numbers."""
+
+    pieces: tuple[Piece, ...] = ()
+    numbers: Mapping[str, int] = field(default_factory=dict)
+
+    def of(self, role: str) -> tuple[Piece, ...]:
+        """The pieces that play a part."""
+        return tuple(piece for piece in self.pieces if piece.role == role)
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What can go out now: tables for the inputs of `released(variant)`."""
+
+    variant: str
+    tables: Mapping[str, pa.Table]
+
+
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """An operator's state after a turn, what it releases, and the watermark of its output from then on."""
+
+    state: State
+    releases: tuple[Release, ...]
+    mark: int
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """SQL for a release: a SELECT over inputs (name to columns) with the columns of the output."""
+
+    sql: str
+    inputs: Mapping[str, tuple[str, ...]]
+
+
+class Tools(Protocol):
+    """What an operator may do between jobs."""
+
+    def put(self, table: pa.Table) -> Ref:
+        """Stores a table."""
+        ...
+
+    def get(self, ref: Ref) -> pa.Table:
+        """Loads a table."""
+        ...
+
+    def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Runs SQL over tables as a Spark job of its own."""
+        ...
+
+
+class StatefulOperator(Protocol):
+    """One stateful operator of the graph. It has no state of its own: that goes in and comes out."""
+
+    def remember(self, slot: int, rows: str) -> str | None:
+        """A SELECT over `rows` for what is to be kept of that input; None to keep rows as they are.
+
+        Rows kept as they are have been freed of late ones and of the column that says so.
+        """
+        ...
+
+    def advance(
+        self, state: State, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+    ) -> Advance:
+        """Takes in what was remembered of each input (nothing for some), and the inputs' watermarks."""
+        ...
+
+    def released(self, variant: str) -> Released:
+        """How a release becomes output."""
+        ...
+
+
+def quote(name: str) -> str:
+    """A name as Spark SQL reads it, whatever it is."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def micros(seconds: float) -> int:
+    """Seconds in whole microseconds."""
+    return round(seconds * 1_000_000)

@@ -1,0 +1,150 @@
+"""Aggregates over windows of so many rows, in the total order of rows.
+
+A row's number is known when no row before it can come any more: when the watermark has passed its time. Until
+then it waits. A window closes with its last row; when the stream ends, windows that are not full close too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engines.spark.operators.base import (
+    END,
+    TIME,
+    TIMELESS,
+    Advance,
+    Layout,
+    Piece,
+    Release,
+    Released,
+    State,
+    Tools,
+    quote,
+)
+from penstock.engines.spark.operators.grouping import (
+    LATEST,
+    Grouping,
+    at,
+    floor_div,
+    piece_of,
+    with_constants,
+)
+from penstock.model.operators import Aggregate
+
+POSITION, AT = "__position", "__at"
+_MOST_PIECES = 32
+
+
+class CountAggregate:
+    """Windows `[begin + n·hop, end + n·hop)` of row numbers."""
+
+    def __init__(self, aggregate: Aggregate, below: Layout, output: Layout) -> None:
+        window = aggregate.window
+        assert window is not None
+        self._grouping = Grouping(aggregate, below, output)
+        self._at = at(window, below)
+        self._order = below.order_columns
+        self._begin, self._width, self._hop = int(window.begin), int(window.width), int(window.step)
+
+    def remember(self, _slot: int, rows: str) -> str:
+        """Rows with the time they are ordered by."""
+        columns = ", ".join(map(quote, self._grouping.raw_columns))
+        return f"SELECT {columns}, {self._at} AS {AT} FROM {rows}"
+
+    def advance(
+        self, state: State, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+    ) -> Advance:
+        """Numbers the rows whose turn has come, and releases the windows they fill."""
+        mark = marks[0]
+        waiting = list(state.of("waiting"))
+        new = arrived.get(0)
+        if new is not None and new.num_rows:
+            low = pc.min(new[AT]).as_py()
+            waiting.append(Piece("waiting", tools.put(new), TIMELESS if low is None else low))
+        count, first = state.numbers.get("count", 0), state.numbers.get("next", 0)
+        numbered = list(state.of("rows"))
+        if waiting and (mark >= TIMELESS or any(piece.low < mark for piece in waiting)):
+            ripe, unripe = self._ripe(waiting, mark, tools)
+            waiting = []
+            if unripe.num_rows:
+                waiting = [Piece("waiting", tools.put(unripe), pc.min(unripe[AT]).as_py())]
+            if ripe.num_rows:
+                piece = piece_of(self._numbered(ripe, count), "rows", POSITION, tools)
+                assert piece is not None
+                numbered.append(piece)
+                count += ripe.num_rows
+        elif len(waiting) > _MOST_PIECES:
+            table = pa.concat_tables([tools.get(piece.ref) for piece in waiting])
+            waiting = [Piece("waiting", tools.put(table), min(piece.low for piece in waiting))]
+        last = (count - self._begin - self._width) // self._hop
+        if mark >= END:
+            last = (count - 1 - self._begin) // self._hop
+        releases: tuple[Release, ...] = ()
+        if last >= first and numbered:
+            releases = self._release(numbered, first, last, tools)
+            first = last + 1
+        numbered = self._kept(numbered, self._begin + first * self._hop, tools)
+        held = self._oldest(numbered, waiting, tools)
+        state = State((*numbered, *waiting), {"count": count, "next": first})
+        return Advance(state, releases, mark if mark >= TIMELESS else min(mark, held))
+
+    def _ripe(self, waiting: list[Piece], mark: int, tools: Tools) -> tuple[pa.Table, pa.Table]:
+        table = pa.concat_tables([tools.get(piece.ref) for piece in waiting])
+        if mark >= TIMELESS:
+            return table, table.slice(0, 0)
+        ripe = pc.less(table[AT], mark)
+        return table.filter(ripe), table.filter(pc.invert(ripe))
+
+    def _numbered(self, rows: pa.Table, count: int) -> pa.Table:
+        order = [(name, "ascending") for name in (AT, *self._order)]
+        rows = rows.take(pc.sort_indices(rows, sort_keys=order))
+        positions = pa.array(np.arange(count, count + rows.num_rows, dtype=np.int64))
+        return rows.append_column(POSITION, positions)
+
+    def _release(self, pieces: list[Piece], first: int, last: int, tools: Tools) -> tuple[Release, ...]:
+        low, high = self._begin + first * self._hop, self._begin + last * self._hop + self._width - 1
+        tables = [_within(tools.get(p.ref), p, low, high) for p in pieces if p.low <= high and p.high >= low]
+        rows = pa.concat_tables(tables) if tables else None
+        if rows is None or rows.num_rows == 0:
+            return ()
+        return (Release("close", {"rows": with_constants(rows, __first=first, __last=last)}),)
+
+    def _kept(self, pieces: list[Piece], low: int, tools: Tools) -> list[Piece]:
+        kept = [piece for piece in pieces if piece.high >= low]
+        if len(kept) <= _MOST_PIECES:
+            return kept
+        table = pa.concat_tables([_within(tools.get(piece.ref), piece, low, END) for piece in kept])
+        made = piece_of(table, "rows", POSITION, tools)
+        return [made] if made is not None else []
+
+    def _oldest(self, numbered: list[Piece], waiting: list[Piece], tools: Tools) -> int:
+        """The least time of a row that has not gone out with all its windows yet."""
+        times = [piece.low for piece in waiting]
+        if numbered:  # they are in order: the first has the least
+            first = pc.min(tools.get(numbered[0].ref)[TIME]).as_py()
+            times.append(END if first is None else first)
+        return min(times, default=END)
+
+    def released(self, _variant: str) -> Released:
+        """Numbered rows to windows, aggregated."""
+        begin, width, hop = self._begin, self._width, self._hop
+        position = f"({POSITION} - {begin}L)"
+        first = f"greatest(-{floor_div(f'({width - 1}L - {position})', hop)}, __first)"
+        last = f"least({floor_div(position, hop)}, __last)"
+        source = f"(SELECT *, explode(sequence({first}, {last})) AS __n FROM rows WHERE {first} <= {last})"
+        start = f"({begin}L + __n * {hop}L)"
+        struct = f"named_struct('start', {start}, 'end', {start} + {width}L)"
+        sql = self._grouping.finished(source, struct, ["__n"], LATEST, raw=True)
+        columns = (*self._grouping.raw_columns, POSITION, "__first", "__last")
+        return Released(sql, {"rows": columns})
+
+
+def _within(table: pa.Table, piece: Piece, low: int, high: int) -> pa.Table:
+    if low <= piece.low and piece.high <= high:
+        return table
+    positions = table[POSITION]
+    return table.filter(pc.and_(pc.greater_equal(positions, low), pc.less_equal(positions, high)))

@@ -1,0 +1,37 @@
+"""Which class runs which stateful operator."""
+
+from __future__ import annotations
+
+from penstock.engines.spark.layouts import Layouts
+from penstock.engines.spark.operators.base import Layout, StatefulOperator
+from penstock.engines.spark.operators.count_aggregate import CountAggregate
+from penstock.engines.spark.operators.join import StreamJoin
+from penstock.engines.spark.operators.session_aggregate import SessionAggregate
+from penstock.engines.spark.operators.window_aggregate import WindowAggregate
+from penstock.model.graph import Graph, Port
+from penstock.model.operators import Aggregate, Join
+
+
+def stateful_operators(graph: Graph, layouts: Layouts) -> dict[str, StatefulOperator]:
+    """All stateful operators of a graph, by name."""
+    found: dict[str, StatefulOperator] = {}
+    for name in graph.operators:
+        node = graph.nodes[name]
+        output = layouts.ports[Port(name)]
+        match node.operator:
+            case Aggregate() as aggregate:
+                found[name] = _aggregate(aggregate, layouts.inputs[name, 0], output)
+            case Join(relation=None) as join:
+                found[name] = StreamJoin(join, layouts.inputs[name, 0], layouts.inputs[name, 1], output)
+    return found
+
+
+def _aggregate(aggregate: Aggregate, below: Layout, output: Layout) -> StatefulOperator:
+    kind = aggregate.window.kind if aggregate.window is not None else "time"
+    match kind:
+        case "session":
+            return SessionAggregate(aggregate, below, output)
+        case "count":
+            return CountAggregate(aggregate, below, output)
+        case _:
+            return WindowAggregate(aggregate, below, output)

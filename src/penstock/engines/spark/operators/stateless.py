@@ -1,0 +1,117 @@
+"""Operators that need no memory, each as a SELECT over its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from sqlglot import exp
+
+from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME, Layout, quote
+from penstock.model.operators import Column, Join
+from penstock.plan.alternates.safety import reads_clock
+from penstock.sql.dialect import parse_expression, render
+from penstock.sql.functions.catalogue import find
+
+#: The columns of a stored relation's table that say for which epochs a row counts.
+FROM, TO = "__from", "__to"
+
+
+def hidden(layout: Layout) -> str:
+    """The hidden columns of a port, as a select list."""
+    return ", ".join(layout.hidden)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Columns by name, as a select list."""
+    return ", ".join(quote(name) for name in names)
+
+
+def select(predicate: str, rows: str, output: Layout) -> str:
+    """Rows that satisfy a predicate."""
+    columns = listed(output.schema.names)
+    return f"SELECT {columns}, {hidden(output)} FROM {rows} WHERE {timed(predicate)}"
+
+
+def project(columns: Sequence[Column], rows: str, output: Layout) -> str:
+    """Columns computed from each row."""
+    return f"SELECT {computed(columns)}, {hidden(output)} FROM {rows}"
+
+
+def computed(columns: Sequence[Column]) -> str:
+    """Expressions with their names."""
+    return ", ".join(f"{timed(column.expression)} AS {quote(column.name)}" for column in columns)
+
+
+def union(inputs: Sequence[tuple[int, str, Layout]], output: Layout) -> str:
+    """All rows of those inputs (slot, rows, layout), by position of their columns, in one partition."""
+    selects = []
+    for slot, rows, layout in inputs:
+        names = zip(layout.schema.names, output.schema.names, strict=True)
+        columns = [f"{quote(old)} AS {quote(new)}" for old, new in names]
+        order = [*layout.order_columns, *(["-1L"] * (output.order - 1 - layout.order)), f"{slot}L"]
+        places = dict(zip(output.order_columns, order, strict=True)) if output.order else {}
+        if output.late and not layout.late:
+            places[LATE] = "FALSE"
+        columns += [f"{places[name]} AS {name}" if name in places else name for name in output.hidden]
+        selects.append(f"SELECT {', '.join(columns)} FROM {rows}")
+    if len(selects) == 1:
+        return selects[0]
+    return f"SELECT /*+ COALESCE(1) */ * FROM ({' UNION ALL '.join(selects)})"
+
+
+def join_relation(join: Join, rows: str, relation: str, stream: Layout, output: Layout) -> str:
+    """Each row with the stored rows of the version that was there when it came in."""
+    split = len(stream.schema.names)
+    left = ", ".join(
+        f"{quote(old)} AS {quote(new)}"
+        for old, new in zip(stream.schema.names, output.schema.names[:split], strict=True)
+    )
+    stored = ", ".join(
+        f"{quote(old)} AS {quote(new)}"
+        for old, new in zip(join.relation_schema.names, output.schema.names[split:], strict=True)
+    )
+    kept = ", ".join(name for name in stream.hidden)
+    return (
+        f"SELECT {listed(output.schema.names)}, {hidden(output)} "
+        f"FROM (SELECT {left}, {kept} FROM {rows}) {join.type.upper()} JOIN "
+        f"(SELECT {stored}, {FROM}, {TO} FROM {relation}) "
+        f"ON ({timed(join.condition)}) AND {FROM} <= {EPOCH} AND {EPOCH} < {TO}"
+    )
+
+
+def timed(text: str) -> str:
+    """An expression in which the time of day is what it was when the row was taken in."""
+    return _timed(text) if reads_clock(text) else text
+
+
+#: What each clock shows, from the moment as a timestamp in UTC.
+_CLOCKS = {
+    "now": "{0}",
+    "current_timestamp": "{0}",
+    "current_date": "CAST({0} AS DATE)",
+    "curdate": "CAST({0} AS DATE)",
+    "localtimestamp": "CAST({0} AS TIMESTAMP_NTZ)",
+    "current_time": "CAST(CAST({0} AS TIMESTAMP_NTZ) AS TIME({1}))",
+    "localtime": "CAST(CAST({0} AS TIMESTAMP_NTZ) AS TIME({1}))",
+}
+
+
+@lru_cache(maxsize=10_000)
+def _timed(text: str) -> str:
+    def replaced(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Anonymous):
+            found = find(str(node.this))
+            if found is not None and found.kind == "clock":
+                digits = render(node.expressions[0]) if node.expressions else "6"
+                clock = _CLOCKS[str(node.this).lower()]
+                return parse_expression(clock.format(f"timestamp_micros({NOW})", digits))
+        return node
+
+    return render(parse_expression(text).transform(replaced))
+
+
+def delivered(columns: Sequence[Column], rows: str, below: Layout) -> str:
+    """What a query's result looks like, with what is needed to measure it."""
+    shown = computed(columns) if columns else listed(below.schema.names)
+    return f"SELECT {shown}, {TIME}, {ARRIVED} FROM {rows}"

@@ -1,0 +1,109 @@
+"""Stored relations that may change: each version is kept as long as rows that came under it are on their way.
+
+The epoch counts the changes of all relations. Ingest notes it with each batch, so that a row meets the version
+that was there when it came in, whenever it is processed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.engines.spark.operators.base import END
+from penstock.engines.spark.operators.stateless import FROM, TO
+from penstock.engines.spark.sources.tables import fingerprint, read_table
+from penstock.engines.spark.store import Ref, Store
+from penstock.errors import PenstockError
+from penstock.sql.catalog import Table
+
+#: Seconds between two looks at the files of a relation.
+LOOK_S = 0.5
+
+
+class Relations:
+    """All stored relations that queries join with."""
+
+    def __init__(self, store: Store, base_dir: Path, complain: Callable[[str], None]) -> None:
+        self._store, self._base, self._complain = store, base_dir, complain
+        self._lock = threading.Lock()
+        self._tables: dict[str, Table] = {}
+        self._prints: dict[str, Any] = {}
+        self._versions: dict[str, list[tuple[int, Ref]]] = {}  # from which epoch on
+        self._looked_us = 0
+        self.epoch = 0
+
+    def add(self, table: Table) -> list[tuple[str, int, Ref]]:
+        """A relation that is joined from now on; it is read at once, so that a mistake shows at once."""
+        with self._lock:
+            if table.name in self._tables:
+                return []
+            self._tables[table.name] = table
+            if table.name in self._versions:  # there from before a restart
+                return []
+            return [self._read(table)]
+
+    def restore(self, name: str, versions: dict[int, Ref], epoch: int) -> None:
+        """What was known before a restart."""
+        self._versions[name] = sorted(versions.items())
+        self.epoch = max(self.epoch, epoch)
+
+    def look(self, now_us: int) -> list[tuple[str, int, Ref]]:
+        """Reads again what has changed; new versions, to be recorded."""
+        if now_us - self._looked_us < LOOK_S * 1_000_000 or not self._tables:
+            return []
+        self._looked_us = now_us
+        found = []
+        with self._lock:
+            for name, table in self._tables.items():
+                try:
+                    if fingerprint(table, self._base) != self._prints.get(name):
+                        found.append(self._read(table))
+                except PenstockError as error:  # half-written, or gone: the version that is there stays
+                    self._complain(f"table '{name}' stays as it was: {error}")
+        return found
+
+    def _read(self, table: Table) -> tuple[str, int, Ref]:
+        seen = fingerprint(table, self._base)
+        rows = read_table(table, self._base)
+        self._prints[table.name] = seen
+        ref = self._store.put(rows, f"table-{table.name}")
+        known = self._versions.setdefault(table.name, [])
+        if known:
+            self.epoch += 1
+        known.append((self.epoch if known else 0, ref))
+        return table.name, known[-1][0], ref
+
+    def until(self, name: str, last: int) -> pa.Table:
+        """The versions that rows up to that epoch may meet, with the epochs for which each counts."""
+        with self._lock:
+            versions = list(self._versions[name])
+        bounds = [*(start for start, _ in versions[1:]), END]
+        parts = []
+        for (start, ref), stop in zip(versions, bounds, strict=True):
+            if start <= last:
+                table = self._store.get(ref)
+                for column, value in ((FROM, start), (TO, stop)):
+                    table = table.append_column(
+                        column, pa.repeat(pa.scalar(value, pa.int64()), table.num_rows)
+                    )
+                parts.append(table)
+        return pa.concat_tables(parts)
+
+    def forget(self, before: int) -> list[tuple[str, int, list[Ref]]]:
+        """Drops versions that no row of this epoch or a later one meets: name, first epoch kept, tables."""
+        dropped = []
+        with self._lock:
+            for name, versions in self._versions.items():
+                keep = max((n for n, (start, _) in enumerate(versions) if start <= before), default=0)
+                if keep:
+                    dropped.append((name, versions[keep][0], [ref for _, ref in versions[:keep]]))
+                    del versions[:keep]
+        return dropped
+
+    def refs(self) -> list[Ref]:
+        """All tables that are kept."""
+        return [ref for versions in self._versions.values() for _, ref in versions]

@@ -1,0 +1,76 @@
+"""The Spark session: made here, or taken from the user and given settings of our own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import EngineError
+
+JAVA_VERSION = 17
+
+#: Settings of our session alone; one that the user hands in keeps its own.
+SETTINGS = {
+    # Steps are small: one partition needs no exchange, so that a plan can be run again (see `prepared`).
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.files.maxPartitionBytes": str(1 << 42),
+    "spark.sql.files.openCostInBytes": "0",
+    "spark.sql.parquet.filterPushdown": "false",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+}
+
+
+def make(workers: int = 2, master: str | None = None) -> SparkSession:
+    """A session: with whatever master the environment names, else on this machine's cores."""
+    if "SPARK_REMOTE" not in os.environ:
+        _check_java()
+    builder = SparkSession.builder.appName("penstock")
+    if master is not None:
+        builder = builder.master(master)
+    elif "MASTER" not in os.environ and "PYSPARK_SUBMIT_ARGS" not in os.environ:
+        builder = builder.master(f"local[{max(workers, os.cpu_count() or 1)}]")
+    logging = Path(__file__).with_name("log4j2.properties")
+    return (
+        builder.config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging.as_uri()}")
+        .getOrCreate()
+    )
+
+
+def own(spark: SparkSession) -> SparkSession:
+    """A session on the same Spark with our settings."""
+    session = spark.newSession()
+    for name, value in SETTINGS.items():
+        session.conf.set(name, value)
+    return session
+
+
+def is_local(spark: SparkSession) -> bool:
+    """Whether tasks see the driver's files."""
+    return spark.sparkContext.master.startswith("local")
+
+
+def _check_java() -> None:
+    home = os.environ.get("JAVA_HOME")
+    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    how = (
+        f"install Java {JAVA_VERSION} or newer (on Debian: apt install openjdk-17-jre-headless; on a Mac: "
+        "brew install openjdk@17), or set JAVA_HOME to where it is"
+    )
+    if java is None or not Path(java).exists():
+        raise EngineError(f"Spark needs Java, which was not found; {how}")
+    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = said.partition('version "')[2].partition('"')[0]
+    number = version.removeprefix("1.").partition(".")[0].partition("-")[0]
+    if number.isdigit() and int(number) < JAVA_VERSION:
+        raise EngineError(f"Spark needs Java {JAVA_VERSION}, but {java} is Java {version}; {how}")

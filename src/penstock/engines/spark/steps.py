@@ -1,0 +1,257 @@
+"""Steps: one unit over one train of batches, as Spark jobs; nothing that is known changes before a commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.control.commands import Take
+from penstock.engines.spark.layouts import Layouts
+from penstock.engines.spark.marks import Marks, Outputs, raise_to, spread
+from penstock.engines.spark.operators.base import (
+    ARRIVED,
+    EPOCH,
+    NOW,
+    TIME,
+    UNKNOWN,
+    Released,
+    State,
+    StatefulOperator,
+)
+from penstock.engines.spark.prepared import Job, Jobs
+from penstock.engines.spark.store import Ref, Store
+from penstock.engines.spark.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
+from penstock.model.graph import Edge, Graph, Port
+from penstock.policies.layout import UnitPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a batch's `ref` is here: its stored table (none without rows), its watermark, when it came.
+
+    Of a stream's batch also: the stream's number, what `now()` is, and the epoch of stored relations.
+    """
+
+    ref: Ref | None
+    mark: int
+    arrived_us: int
+    stream: int = -1
+    now_us: int = 0
+    epoch: int = 0
+
+
+@dataclass(slots=True)
+class Result:
+    """What a step came to, to be committed."""
+
+    queues: dict[Port, pa.Table] = field(default_factory=dict)
+    sinks: dict[str, pa.Table] = field(default_factory=dict)
+    states: dict[str, State] = field(default_factory=dict)
+    entry_marks: Marks = field(default_factory=dict)
+    outputs: Outputs = field(default_factory=dict)
+    jobs: int = 0
+    job_s: float = 0.0
+    seconds: float = 0.0
+    rows: int = 0
+
+
+#: A stored relation's versions up to an epoch.
+Relations = Callable[[str, int], pa.Table]
+
+
+class UnitRunner:
+    """Runs the steps of one unit. Not for two threads at once."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        place: UnitPlace,
+        layouts: Layouts,
+        stateful: Mapping[str, StatefulOperator],
+        jobs: Jobs,
+        store: Store,
+        relations: Relations,
+    ) -> None:
+        self.graph, self._place, self._layouts, self._stateful = graph, place, layouts, stateful
+        self._compiler = Compiler(graph, place, layouts, stateful)
+        self._jobs, self._store, self._relations = jobs, store, relations
+        self._parts: dict[object, tuple[Part, Job]] = {}
+        self._folds: dict[str, Job] = {}
+
+    def run(
+        self, takes: tuple[Take, ...], marks: Marks, outputs: Outputs, states: Mapping[str, State]
+    ) -> Result:
+        """One step. What it is given it does not change; what it finds out is in the result."""
+        return _Step(self, dict(marks), dict(outputs), states).take(takes)
+
+    def part(self, key: object, make: Callable[[], Part]) -> tuple[Part, Job]:
+        """A part of the unit and its job, made when first needed."""
+        found = self._parts.get(key)
+        if found is None:
+            part = make()
+            found = self._parts[key] = part, self._jobs.prepare(part.released, together=part.together)
+        return found
+
+    def fold(self, released: Released) -> Job:
+        """A job of a stateful operator's own."""
+        job = self._folds.get(released.sql)
+        if job is None:
+            job = self._folds[released.sql] = self._jobs.prepare(released)
+        return job
+
+
+class _Step:
+    def __init__(
+        self, runner: UnitRunner, marks: Marks, outputs: Outputs, states: Mapping[str, State]
+    ) -> None:
+        self._of = runner
+        self._marks, self._outputs, self._states = marks, outputs, states
+        self._result = Result()
+        self._arrived: dict[str, dict[int, list[pa.Table]]] = {}
+        self._epoch = 0
+        self._closings: list[tuple[np.ndarray, np.ndarray]] = []
+
+    def take(self, takes: tuple[Take, ...]) -> Result:
+        """The whole step."""
+        began = time.perf_counter()
+        result, place, graph = self._result, self._of._place, self._of.graph
+        before = dict(self._marks)
+        self._enter(takes)
+        for name in place.unit.operators:
+            if name in self._of._stateful:
+                slots = range(len(graph.nodes[name].inputs))
+                grown = any(
+                    self._marks.get((name, s), UNKNOWN) > before.get((name, s), UNKNOWN) for s in slots
+                )
+                if name in self._arrived or grown:
+                    self._advance(name)
+            spread(graph, place, name, self._marks, self._outputs)
+        result.outputs = {name: self._outputs[name] for name in result.states}
+        result.seconds = time.perf_counter() - began
+        return result
+
+    def _enter(self, takes: tuple[Take, ...]) -> None:
+        """The job over the train's rows, and the watermarks that came with them."""
+        tables: dict[Port, list[pa.Table]] = {}
+        edges: list[Edge] = []
+        held = [batch.ref for take in takes for batch in take.batches]
+        self._epoch = max(h.epoch for h in held)
+        for take in takes:
+            port = take.edges[0].port
+            self._closings.append(_closing([batch.ref for batch in take.batches]))
+            for edge in take.edges:
+                key = edge.reader, edge.slot
+                raise_to(self._marks, key, take.batches[-1].ref.mark)
+                self._result.entry_marks[key] = self._marks[key]
+            full = [batch for batch in take.batches if batch.ref.ref is not None]
+            if full:
+                edges += take.edges
+                tables.setdefault(port, []).extend(self._rows(port, batch.ref, batch.lo) for batch in full)
+        if not edges:
+            return
+        reading = tuple(sorted(set(edges), key=lambda edge: (edge.port, edge.reader, edge.slot)))
+        named = {name: pa.concat_tables(tables[port]) for port, name in entry_inputs(reading).items()}
+        self._result.rows = sum(table.num_rows for table in named.values())
+        self._job(*self._of.part(reading, lambda: self._of._compiler.entry(reading)), named)
+
+    def _rows(self, port: Port, held: Held, lo: int) -> pa.Table:
+        """A batch as the port lays it out; a stream's gets the columns that are the same for all its rows."""
+        table = self._of._store.get(held.ref)  # type: ignore[arg-type]
+        layout = self._of._layouts.ports[port]
+        if held.stream >= 0:
+            count = table.num_rows
+            if layout.order:
+                table = table.append_column("__o0", _same(held.stream, count))
+                offsets = np.arange(lo, lo + count, dtype=np.int64)
+                table = table.append_column("__o1", pa.array(offsets))
+            if layout.epoch:
+                table = table.append_column(EPOCH, _same(held.epoch, count))
+            if layout.now:
+                table = table.append_column(NOW, _same(held.now_us, count))
+        return table.select(list(layout.columns))
+
+    def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
+        """Runs a part; what comes out goes where it belongs."""
+        began = time.perf_counter()
+        stored = {alias: self._of._relations(name, self._epoch) for name, alias in part.relations.items()}
+        outputs = part.outputs(job.run({**tables, **stored}))
+        self._result.job_s += time.perf_counter() - began
+        self._result.jobs += 1
+        for target, table in outputs.items():
+            self._put(target, table)
+
+    def _put(self, target: Target, table: pa.Table) -> None:
+        result = self._result
+        match target:
+            case ToState(node, slot):
+                if table.num_rows:
+                    self._arrived.setdefault(node, {}).setdefault(slot, []).append(table)
+            case ToQueue(port):
+                table = self._closed(table)
+                before = result.queues.get(port)
+                result.queues[port] = table if before is None else pa.concat_tables([before, table])
+            case ToSink(node):
+                table = self._closed(table)
+                before = result.sinks.get(node)
+                result.sinks[node] = table if before is None else pa.concat_tables([before, table])
+
+    def _closed(self, table: pa.Table) -> pa.Table:
+        """Rows that a watermark set free arrived with that watermark."""
+        column = table[ARRIVED]
+        if column.null_count == 0:
+            return table
+        times = np.asarray(pc.fill_null(table[TIME], UNKNOWN))
+        found = np.zeros(len(times), dtype=np.int64)
+        for marks, arrived in self._closings:
+            place = np.minimum(np.searchsorted(marks, times, side="right"), len(marks) - 1)
+            found = np.maximum(found, arrived[place])
+        filled = pc.coalesce(column, pa.array(found))
+        return table.set_column(table.column_names.index(ARRIVED), ARRIVED, filled)
+
+    def _advance(self, name: str) -> None:
+        """A stateful operator's turn, and the jobs over what it releases."""
+        operator = self._of._stateful[name]
+        arrived = {slot: pa.concat_tables(parts) for slot, parts in self._arrived.pop(name, {}).items()}
+        slots = range(len(self._of.graph.nodes[name].inputs))
+        marks = tuple(self._marks.get((name, slot), UNKNOWN) for slot in slots)
+        turn = operator.advance(self._states.get(name, State()), arrived, marks, self)
+        self._result.states[name] = turn.state
+        self._outputs[name] = max(turn.mark, self._outputs.get(name, UNKNOWN))
+        for release in turn.releases:
+            make = partial(self._of._compiler.release, name, release.variant)
+            part, job = self._of.part((name, release.variant), make)
+            self._job(part, job, release.tables)
+
+    # --- what a stateful operator may do (`Tools`) ---
+
+    def put(self, table: pa.Table) -> Ref:
+        """Stores a table."""
+        return self._of._store.put(table, "state")
+
+    def get(self, ref: Ref) -> pa.Table:
+        """Loads a table."""
+        return self._of._store.get(ref)
+
+    def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Runs SQL over tables as a Spark job of its own."""
+        began = time.perf_counter()
+        table = self._of.fold(released).run(tables)
+        self._result.job_s += time.perf_counter() - began
+        self._result.jobs += 1
+        return table
+
+
+def _closing(held: list[Held]) -> tuple[np.ndarray, np.ndarray]:
+    """The watermarks that a train brought, and when each came."""
+    marks = np.maximum.accumulate(np.array([h.mark for h in held], dtype=np.int64))
+    return marks, np.array([h.arrived_us for h in held], dtype=np.int64)
+
+
+def _same(value: int, count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(value, pa.int64()), count)

@@ -1,0 +1,112 @@
+"""The store: tables as immutable Parquet files, with a memory of limited size in front of them.
+
+Everything that waits is in here: ingested batches, queues, operators' state. A table is written once, before
+it counts, and read many times; memory holds the tables used last, as long as they fit the limit. So a crash
+finds everything on disk, and a backlog costs disk, not the process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+#: Bytes of tables kept in memory unless told otherwise.
+MEMORY_BYTES = 512 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A stored table: its file's name, and its size in memory."""
+
+    name: str
+    rows: int
+    bytes: int
+
+
+class Store:
+    """A directory of tables. Several threads may use it at once."""
+
+    def __init__(self, root: Path, memory_bytes: int = MEMORY_BYTES) -> None:
+        self._root = root
+        self._limit = memory_bytes
+        self._lock = threading.Lock()
+        self._held: OrderedDict[str, pa.Table] = OrderedDict()
+        self._held_bytes = 0
+        self._serial = 0
+        root.mkdir(parents=True, exist_ok=True)
+
+    def put(self, table: pa.Table, kind: str) -> Ref:
+        """Writes a table; `kind` begins its file's name, for people who look."""
+        with self._lock:
+            self._serial += 1
+            name = f"{kind}-{self._serial}.parquet"
+        write(table, self._root / name)
+        ref = Ref(name, table.num_rows, table.nbytes)
+        self._hold(ref, table)
+        return ref
+
+    def get(self, ref: Ref) -> pa.Table:
+        """Reads a table, from memory if it is still there."""
+        with self._lock:
+            table = self._held.get(ref.name)
+            if table is not None:
+                self._held.move_to_end(ref.name)
+                return table
+        table = pq.read_table(self._root / ref.name, memory_map=False, use_threads=False)
+        self._hold(ref, table)
+        return table
+
+    def path(self, ref: Ref) -> Path:
+        """Where a table's file is."""
+        return self._root / ref.name
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Forgets tables that nothing refers to."""
+        for name in names:
+            with self._lock:
+                table = self._held.pop(name, None)
+                if table is not None:
+                    self._held_bytes -= table.nbytes
+            (self._root / name).unlink(missing_ok=True)
+
+    def keep_only(self, names: Iterable[str]) -> None:
+        """On start: deletes what no commit refers to, and numbers on after what is there."""
+        kept = set(names)
+        for path in self._root.iterdir():
+            if path.name not in kept:
+                path.unlink()
+        numbers = [int(name.rpartition("-")[2].partition(".")[0]) for name in kept]
+        self._serial = max(numbers, default=0)
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of tables in memory."""
+        return self._held_bytes
+
+    def _hold(self, ref: Ref, table: pa.Table) -> None:
+        with self._lock:
+            if ref.name in self._held or ref.bytes > self._limit:
+                return
+            self._held[ref.name] = table
+            self._held_bytes += table.nbytes
+            while self._held_bytes > self._limit:
+                _, old = self._held.popitem(last=False)
+                self._held_bytes -= old.nbytes
+
+
+def write(table: pa.Table, path: Path) -> None:
+    """One uncompressed row group without statistics: what is quickest to write and to read."""
+    pq.write_table(
+        table,
+        path,
+        compression="none",
+        use_dictionary=False,
+        write_statistics=False,
+        row_group_size=max(1, table.num_rows),
+    )

@@ -1,0 +1,217 @@
+"""Units as Spark SQL: for each part of a unit that one job can do, its inputs, its text and its outputs.
+
+A job begins with rows: of the queues a unit reads, or of what a stateful operator releases. It takes them
+through the operators above, until they leave the unit (into a queue or a sink) or come to a stateful
+operator, which says what to keep of them. Several outputs of a job are one frame of rows with a tag.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engines.spark.layouts import Layouts
+from penstock.engines.spark.operators import stateless
+from penstock.engines.spark.operators.base import LATE, Layout, Released, StatefulOperator
+from penstock.model.graph import Edge, Graph, Port
+from penstock.model.operators import (
+    Aggregate,
+    Join,
+    Operator,
+    Project,
+    Select,
+    Sink,
+    Source,
+    Split,
+    Union,
+)
+from penstock.policies.layout import UnitPlace
+
+
+@dataclass(frozen=True, slots=True)
+class ToQueue:
+    """Rows for the queue at a port."""
+
+    port: Port
+
+
+@dataclass(frozen=True, slots=True)
+class ToSink:
+    """Rows for a query's sink."""
+
+    node: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToState:
+    """Rows for a stateful operator to remember, of one of its inputs."""
+
+    node: str
+    slot: int
+
+
+Target: TypeAlias = ToQueue | ToSink | ToState
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one job of a unit does: SQL over inputs, and where what comes out goes."""
+
+    released: Released
+    targets: tuple[Target, ...]
+    relations: Mapping[str, str]  # inputs that hold stored relations, by the relation's name
+    together: bool  # whether rows must meet in one partition
+
+    def outputs(self, table: pa.Table) -> dict[Target, pa.Table]:
+        """What came out, by where it goes."""
+        if len(self.targets) == 1:
+            return {self.targets[0]: table}
+        found = {}
+        for tag, target in enumerate(self.targets):
+            rows = table.filter(pc.equal(table["tag"], tag))
+            column = rows[f"o{tag}"].combine_chunks()
+            if isinstance(column, pa.ChunkedArray):
+                column = column.chunk(0) if column.num_chunks else pa.array([], column.type)
+            names = [one.name for one in column.type]
+            found[target] = pa.Table.from_arrays(column.flatten(), names=names)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """Makes the parts of one unit."""
+
+    graph: Graph
+    place: UnitPlace
+    layouts: Layouts
+    stateful: Mapping[str, StatefulOperator]
+
+    def entry(self, edges: tuple[Edge, ...]) -> Part:
+        """The job over rows of queues, those that these edges read."""
+        text = _Text(self)
+        for port in dict.fromkeys(edge.port for edge in edges):
+            name = f"q{len(text.inputs)}"
+            text.inputs[name] = self.layouts.ports[port].columns
+            for edge in edges:
+                if edge.port == port:
+                    text.arriving[edge.reader, edge.slot] = name
+        return text.part()
+
+    def release(self, node: str, variant: str) -> Part:
+        """The job over what a stateful operator releases."""
+        text = _Text(self)
+        released = self.stateful[node].released(variant)
+        text.inputs.update(released.inputs)
+        text.together = True
+        text.emit(Port(node), text.add(released.sql))
+        return text.part()
+
+
+def entry_inputs(edges: tuple[Edge, ...]) -> dict[Port, str]:
+    """The names that `Compiler.entry` gives to the queues of these edges."""
+    return {port: f"q{n}" for n, port in enumerate(dict.fromkeys(edge.port for edge in edges))}
+
+
+@dataclass(slots=True)
+class _Text:
+    """SQL that grows from its inputs upwards."""
+
+    of: Compiler
+    inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    arriving: dict[tuple[str, int], str] = field(default_factory=dict)
+    outputs: list[tuple[Target, str]] = field(default_factory=list)
+    relations: dict[str, str] = field(default_factory=dict)
+    steps: list[str] = field(default_factory=list)
+    together: bool = False
+
+    def add(self, select: str) -> str:
+        """One more named SELECT."""
+        name = f"r{len(self.steps)}"
+        self.steps.append(f"{name} AS ({select})")
+        return name
+
+    def emit(self, port: Port, rows: str) -> None:
+        """Rows come out of a port: to operators of the unit, queues and sinks."""
+        graph, place = self.of.graph, self.of.place
+        for edge in graph.edges[port.node]:
+            if edge.port == port and edge in place.direct:
+                self.arriving[edge.reader, edge.slot] = rows
+        if port in place.exits:
+            columns = stateless.listed(self.of.layouts.ports[port].columns)
+            self.outputs.append((ToQueue(port), f"SELECT {columns} FROM {rows}"))
+        for edge in graph.sinks[port.node]:
+            if edge.port == port:
+                sink = graph.nodes[edge.reader].operator
+                assert isinstance(sink, Sink)
+                select = stateless.delivered(sink.columns, rows, self.of.layouts.ports[port])
+                self.outputs.append((ToSink(edge.reader, sink.query), select))
+
+    def part(self) -> Part:
+        """Takes the rows through all operators they reach, in order."""
+        for name in self.of.place.unit.operators:
+            node = self.of.graph.nodes[name]
+            slots = [slot for slot in range(len(node.inputs)) if (name, slot) in self.arriving]
+            if slots:
+                self._operator(name, node.operator, slots)
+        selects = [select for _, select in self.outputs]
+        sql = selects[0] if len(selects) == 1 else _tagged(selects)
+        if self.steps:
+            sql = f"WITH {', '.join(self.steps)} {sql}"
+        targets = tuple(target for target, _ in self.outputs)
+        return Part(Released(sql, self.inputs), targets, self.relations, self.together)
+
+    def _operator(self, name: str, operator: Operator, slots: list[int]) -> None:
+        below = [self.of.layouts.ports[port] for port in self.of.graph.nodes[name].inputs]
+        rows = self.arriving[name, slots[0]]
+        output = self.of.layouts.ports[Port(name)]
+        match operator:
+            case Select(predicate=predicate):
+                self.emit(Port(name), self.add(stateless.select(predicate, rows, output)))
+            case Project(columns=columns):
+                self.emit(Port(name), self.add(stateless.project(columns, rows, output)))
+            case Split(conditions=conditions):
+                for number, condition in enumerate(conditions):
+                    self.emit(Port(name, number), self.add(stateless.select(condition, rows, output)))
+            case Union():
+                inputs = [(slot, self.arriving[name, slot], below[slot]) for slot in slots]
+                self.emit(Port(name), self.add(stateless.union(inputs, output)))
+            case Join(relation=str(relation)):
+                self.together = True
+                stored = self._relation(relation, operator)
+                select = stateless.join_relation(operator, rows, stored, below[0], output)
+                self.emit(Port(name), self.add(select))
+            case Aggregate() | Join():
+                for slot in slots:
+                    self._remember(name, slot, below[slot])
+            case Source() | Sink():
+                raise AssertionError("streams and sinks are not scheduled")
+            case _:
+                assert_never(operator)
+
+    def _relation(self, relation: str, join: Join) -> str:
+        if relation not in self.relations:
+            name = self.relations[relation] = f"t{len(self.relations)}"
+            self.inputs[name] = (*join.relation_schema.names, stateless.FROM, stateless.TO)
+        return self.relations[relation]
+
+    def _remember(self, name: str, slot: int, below: Layout) -> None:
+        columns = stateless.listed(self.of.layouts.inputs[name, slot].columns)
+        on_time = f" WHERE NOT {LATE}" if below.late else ""
+        rows = self.add(f"SELECT {columns} FROM {self.arriving[name, slot]}{on_time}")
+        select = self.of.stateful[name].remember(slot, rows)
+        self.together = self.together or select is not None
+        self.outputs.append((ToState(name, slot), select or f"SELECT {columns} FROM {rows}"))
+
+
+def _tagged(selects: list[str]) -> str:
+    """Several outputs as one frame: each row has one struct that is not NULL, and its number."""
+    branches = []
+    for tag, select in enumerate(selects):
+        others = ", ".join(f"struct(*) AS o{n}" if n == tag else f"NULL AS o{n}" for n in range(len(selects)))
+        branches.append(f"SELECT {tag} AS tag, {others} FROM ({select})")
+    return " UNION ALL ".join(branches)
