@@ -53,8 +53,11 @@ class Rows:
         return ", ".join(quote(name) for name in self.schema.names)
 
 
-def batch_sql(root: PlanNode, port: int = 0) -> str:
-    """The rows that come out of a plan, or out of one port of the split it ends with, as one text."""
+def batch_sql(root: PlanNode, port: int = 0, created: Sequence[str] = ()) -> str:
+    """The rows that come out of a plan, or out of one port of the split it ends with, as one text.
+
+    Rows of equal time are in the order in which their streams were `created`, else in that of their names.
+    """
     columns: tuple[Column, ...] = ()
     if isinstance(root.operator, Sink):
         columns, port, root = root.operator.columns, root.port_of(0), root.children[0]
@@ -64,7 +67,7 @@ def batch_sql(root: PlanNode, port: int = 0) -> str:
         inputs = [outputs[id(child)][node.port_of(slot)] for slot, child in enumerate(node.children)]
         schema = _schema(node, inputs)
         outputs[id(node)] = []
-        for text in _selects(node, inputs, schema):
+        for text in _selects(node, inputs, schema, created):
             rows = Rows(f"__{len(selects)}", schema)
             outputs[id(node)].append(rows)
             selects.append(f"{rows.name} AS (\n  {text}\n)")
@@ -73,11 +76,12 @@ def batch_sql(root: PlanNode, port: int = 0) -> str:
     return f"WITH {', '.join(selects)}\nSELECT {shown} FROM {rows.name}"
 
 
-def _selects(node: PlanNode, inputs: Sequence[Rows], schema: Schema) -> list[str]:
+def _selects(node: PlanNode, inputs: Sequence[Rows], schema: Schema, created: Sequence[str]) -> list[str]:
     """One SELECT for each output port of a node."""
     match node.operator:
         case Source(stream=stream, time=time):
-            return [_source(stream, schema, time)]
+            place = f"{created.index(stream):09d}" if stream in created else stream
+            return [_source(stream, schema, time, place)]
         case Select(predicate=predicate):
             return [_select(predicate, inputs[0])]
         case Project(columns=columns):
@@ -89,7 +93,7 @@ def _selects(node: PlanNode, inputs: Sequence[Rows], schema: Schema) -> list[str
         case Join(relation=None) as join:
             return [_join(join, inputs[0], inputs[1], schema)]
         case Join(relation=str(relation), relation_schema=columns) as join:
-            stored = Rows(f"({_source(relation, columns, None)})", columns)
+            stored = Rows(f"({_source(relation, columns, None, relation)})", columns)
             return [_join(join, inputs[0], stored, schema)]
         case Aggregate() as aggregate:
             return [_aggregate(aggregate, inputs[0])]
@@ -116,11 +120,11 @@ def _schema(node: PlanNode, inputs: Sequence[Rows]) -> Schema:
     )
 
 
-def _source(name: str, schema: Schema, time: str | None) -> str:
-    """A view with its rows' time and origin."""
+def _source(name: str, schema: Schema, time: str | None, place: str) -> str:
+    """A view with its rows' time and origin; `place` is that of the view among others."""
     columns = Rows(name, schema).columns
     at = _micros(quote(time)) if time is not None else "CAST(NULL AS BIGINT)"
-    order = f"array(named_struct('stream', {_text(name)}, 'offset', __offset))"
+    order = f"array(named_struct('stream', {_text(place)}, 'offset', __offset))"
     return f"SELECT {columns}, {at} AS __time, {order} AS __order FROM {quote(name)}"
 
 

@@ -14,6 +14,7 @@ LAYERS = (
     "penstock.errors",
     "penstock.model",
     "penstock.sql",
+    "penstock.oracle",
     "penstock.plan",
     "penstock.policies",
     "penstock.explain",
@@ -21,10 +22,12 @@ LAYERS = (
     "penstock.engines.sim",
     "penstock.adapt",
     "penstock.engines.spark",
+    "penstock.verify",
     "penstock.experiments",
     "penstock.bench",
     "penstock.server",
     "penstock.web",
+    "penstock.commands",
     "penstock.cli",
 )
 #: Packages that hold layers and no code of their own; everyone may import them.

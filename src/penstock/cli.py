@@ -295,6 +295,26 @@ def run(
         out.print(summary(last, seconds_s, to))
 
 
+@app.command()
+def verify(
+    file: Annotated[str, typer.Argument(metavar="FILE.sql", help="Statements over finite streams.")],
+    policies: Annotated[
+        str | None, typer.Option(help="Policies with commas between; without, five that differ much.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which train sizes, workers and switch.")] = 0,
+    until: Annotated[str, typer.Option(help="`drained`, or a time for streams without end.")] = "drained",
+    as_json: Json = False,
+) -> None:
+    """Runs a file under several schedules and holds each result against plain Spark batch.
+
+    The oracle is the same SQL over the recorded log, translated from text to text. Exits 1 on a difference.
+    """
+    from penstock.commands.verify import verify_file
+
+    if not verify_file(file, policies, seed, until, out, err, as_json=as_json):
+        raise typer.Exit(1)
+
+
 @bench.command()
 def decisions(
     as_json: Json = False,

@@ -22,7 +22,7 @@ from rich.text import Text
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.status import QueryStatus, Status
 from penstock.errors import EngineError
-from penstock.sql.quantities import size_bytes, seconds, shown_bytes, shown_seconds
+from penstock.sql.quantities import seconds, shown_bytes, shown_seconds, size_bytes
 
 #: Rates and latencies in the live table are over so many seconds.
 _WINDOW_S = 5.0
@@ -141,7 +141,7 @@ def run_file(
     live: bool,
 ) -> tuple[Status, float]:
     """Runs a file's statements; how things stood at the end, and the seconds that took."""
-    sql, base = _read(file)
+    sql, base = read_file(file)
     memory_bytes = _checked("memory", memory, size_bytes)
     if until != "drained":
         _checked("until", until, seconds)
@@ -164,7 +164,8 @@ def run_file(
         return last, seconds_s
 
 
-def _read(file: str) -> tuple[str, Path]:
+def read_file(file: str) -> tuple[str, Path]:
+    """A file's text and its directory; standard input for `-`."""
     try:
         if file == "-":
             return sys.stdin.read(), Path()

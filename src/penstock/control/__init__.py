@@ -3,6 +3,6 @@
 `machine.Control` takes an event and returns commands. It does no I/O and has no clock, no threads and no
 randomness of its own, so the simulator and Spark run the very same decisions, and a run can be replayed
 from its log. `events` and `commands` are its whole interface; `queues`, `units`, `ready`, `merging`,
-`partitions`, `threads` and `switching` are its parts; `lifecycle` is MavStream's table of operator states;
-`log` records and replays. Start with `machine`.
+`partitions`, `threads` and `switching` are its parts; `standing` is what survives a crash, `restoring` puts
+it back; `lifecycle` is MavStream's table of operator states; `log` records and replays. Start with `machine`.
 """

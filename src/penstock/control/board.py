@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from heapq import merge
+from itertools import repeat
 from typing import TypeAlias
 
 from penstock.control.lifecycle import State
 from penstock.control.partitions import Partition, ThreadPlan
 from penstock.control.queues import Queue, Reader
+from penstock.control.standing import QueueContents
 from penstock.control.switching import Switch
 from penstock.control.units import Oracle, UnitState
 from penstock.model.estimates import Estimates
@@ -21,30 +24,36 @@ Feeding: TypeAlias = dict[Port, list[Sequence[Reader]]]
 
 
 class Board:
-    """What runs now. Control reads and drives it; only `exchange` changes its shape."""
+    """What runs now. Control reads and drives it; only `exchange` and `restore` change its shape."""
 
     def __init__(
-        self, policy: Policy, threads: ThreadPlan, estimates: Estimates, oracle: Oracle | None
+        self,
+        policy: Policy,
+        threads: ThreadPlan,
+        estimates: Estimates,
+        oracle: Oracle | None,
+        most_rows: int | None,
     ) -> None:
         self.graph = Graph()
         self.policy = policy
         self.threads = threads
         self.estimates = estimates
         self.oracle = oracle
+        self.most_rows = most_rows  # of one step, whatever the policy says
         self.units: dict[int, UnitState] = {}
         self.queues: dict[Port, Queue] = {}
         self.partitions: list[Partition] = []
         self.feeding: Feeding = {}
         self.suspended: set[str] = set()
         self.weights: dict[str, float] = {}
-        self._streams: dict[str, Queue] = {}
+        self.streams: dict[str, Queue] = {}
         self._serial = 0
 
     def source(self, stream: str) -> Queue:
         """The queue at a stream. It is kept, empty, while no query reads the stream: offsets count on."""
-        queue = self._streams.get(stream)
+        queue = self.streams.get(stream)
         if queue is None:
-            queue = self._streams[stream] = Queue(Port(stream))
+            queue = self.streams[stream] = Queue(Port(stream))
         return queue
 
     def exchange(self, switch: Switch) -> None:
@@ -62,6 +71,34 @@ class Board:
         self._place_units(switch, before)
         self.refresh_costs()
         self.refresh_holds()
+
+    def restore(self, switch: Switch, stood: Sequence[QueueContents]) -> None:
+        """Fills an empty board: the units of the switch's layout in their order, the queues as they stood."""
+        self.graph = switch.change.graph
+        self._restore_queues(stood)
+        read = {(c.unit, queue.port): queue.first + c.read for queue in stood for c in queue.cursors}
+        for number, place in enumerate(switch.layout.places):
+            unit = self._new_unit(place, {}, {})
+            for reader in unit.readers:
+                reader.start_at(read[number, reader.queue.port])
+            self.units[unit.index] = unit
+        self.exchange(switch)
+        # A tie between units that could take an edge is decided by their order, so it is kept.
+        self.units = dict(sorted(self.units.items()))
+
+    def _restore_queues(self, stood: Sequence[QueueContents]) -> None:
+        self.queues = {contents.port: Queue(contents.port, contents.first) for contents in stood}
+        # When each batch was queued is not known any more; by age, as far as the order within queues allows.
+        lines = [zip(repeat(contents.port), contents.batches, strict=False) for contents in stood]
+        for serial, (port, batch) in enumerate(merge(*lines, key=lambda line: line[1].arrived_s), start=1):
+            self.queues[port].push(batch, serial)
+        for contents in stood:
+            queue = self.queues[contents.port]
+            queue.offset, queue.ended = contents.offset, contents.ended
+            queue.register_s = float("inf") if queue.ended else max(queue.register_s, contents.register_s)
+            stream = contents.port.node
+            if stream not in self.graph.nodes or self.graph.is_source(stream):
+                self.streams[stream] = queue
 
     def positions(self, queries: Iterable[str]) -> dict[str, dict[str, int]]:
         """For each query, the offset of each stream from which on rows have not yet passed its operators."""
@@ -99,7 +136,9 @@ class Board:
             depth[name] = max((depth[port.node] + 1 for port in node.inputs), default=0)
         stirred: list[Partition] = []
         for number, share in enumerate(switch.shares):
-            partition = Partition(number, share.policy, share.priority, share.threads, share.worker, stirred)
+            partition = Partition(
+                number, share.policy, share.priority, share.threads, share.worker, stirred, self.most_rows
+            )
             self.partitions.append(partition)
             for place in (place_of[unit] for unit in share.units):
                 unit = staying.pop(place, None) or self._new_unit(place, before, switch.begins)
@@ -113,7 +152,7 @@ class Board:
             )
         for unit in staying.values():
             unit.state = State.STOPPED
-        for queue in (*self.queues.values(), *self._streams.values()):
+        for queue in (*self.queues.values(), *self.streams.values()):
             queue.free()
         self._find_conflicts()
 

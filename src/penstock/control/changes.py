@@ -11,12 +11,14 @@ from penstock.control.alarms import Alarms
 from penstock.control.board import Board
 from penstock.control.commands import Command, QueryEnded, QueryFailed, QueryStarted, Recut
 from penstock.control.partitions import ThreadPlan, check_groups, divide
+from penstock.control.restoring import check_restored
 from penstock.control.switching import Change, Switch, begin
 from penstock.control.units import Oracle
 from penstock.errors import PolicyError, QueryError, closest
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
 from penstock.model.query import Query
+from penstock.model.unit import Unit
 from penstock.plan.sharing import initial_estimates, merge, remove
 from penstock.policies.layout import lay_out
 from penstock.policies.parsing import parse
@@ -27,11 +29,17 @@ class Changes:
     """What is to be different, in the order it was asked for, and the switch that is under way."""
 
     def __init__(
-        self, policy: str, threads: ThreadPlan, estimates: Estimates, oracle: Oracle | None, alarms: Alarms
+        self,
+        policy: str,
+        threads: ThreadPlan,
+        estimates: Estimates,
+        oracle: Oracle | None,
+        most_rows: int | None,
+        alarms: Alarms,
     ) -> None:
         self._has_oracle = oracle is not None
         self._alarms = alarms
-        self.board = Board(self.parse(policy), threads, estimates, oracle)
+        self.board = Board(self.parse(policy), threads, estimates, oracle, most_rows)
         self.switch: Switch | None = None
         self._known = estimates.operators
         self.waiting: deque[Callable[[], Change]] = deque()
@@ -47,6 +55,22 @@ class Changes:
                 "choose another policy"
             )
         return policy
+
+    def restore(self, event: ev.Restored, out: list[Command]) -> None:
+        """Everything as it stood, on a board that is empty."""
+        board = self.board
+        graph = merge(Graph(), event.queries)
+        check_groups(graph, board.threads, all_run=False)
+        change = self._change(graph=graph)
+        units = tuple(Unit(operators) for operators in event.units)
+        layout = lay_out(graph, units)
+        check_restored(event, graph, layout)
+        shares = divide(graph, change.estimates, change.policy, change.threads, self.parse, frozen=units)
+        self._planned = graph
+        board.suspended.update(event.suspended)
+        board.weights.update(event.weights)
+        board.restore(Switch(change, shares, layout), event.queues)
+        out.append(self._recut())
 
     # --- what is asked for ---
 
@@ -145,6 +169,7 @@ class Changes:
                 self._begin(self.waiting.popleft()())
             assert self.switch is not None
             if not self.switch.ready():
+                self.switch.read_on()
                 break
             self._end(self.switch, out)
             changed = True
@@ -166,13 +191,16 @@ class Changes:
         ends = board.positions([change.ending]) if change.ending is not None else {}
         board.exchange(switch)
         self.switch = None
-        out.append(Recut({index: unit.place.unit.operators for index, unit in board.units.items()}))
+        out.append(self._recut())
         starts = board.positions(change.starting)
         out.extend(QueryStarted(query, starts[query]) for query in change.starting)
         if change.ending is not None:
             board.suspended.discard(change.ending)
             board.weights.pop(change.ending, None)
             out.append(QueryEnded(change.ending, ends[change.ending]))
+
+    def _recut(self) -> Recut:
+        return Recut({index: unit.place.unit.operators for index, unit in self.board.units.items()})
 
     def _holds_changed(self) -> None:
         """A held unit cannot be emptied, so a switch under way must be thought over."""

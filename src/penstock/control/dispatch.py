@@ -12,7 +12,7 @@ from penstock.control.board import Board
 from penstock.control.commands import AskTimestamp, Command, RunStep, Take
 from penstock.control.lifecycle import State
 from penstock.control.merging import blocking_inputs, propagate
-from penstock.control.partitions import Partition
+from penstock.control.partitions import Partition, at_most
 from penstock.control.queues import Queue
 from penstock.control.threads import ThreadScheduler
 from penstock.control.units import UnitState
@@ -29,7 +29,7 @@ class Dispatcher:
         self._alarms = alarms
         self._threads = ThreadScheduler()
         self.idle = list(range(board.threads.workers - 1, -1, -1))
-        self._running: dict[int, tuple[UnitState, int, tuple[Take, ...]]] = {}
+        self.running: dict[int, tuple[UnitState, int, tuple[Take, ...]]] = {}
         self._parked: dict[int, list[UnitState]] = {}  # units that wait for one they share state with
         self._kept_out: dict[int, list[Partition]] = {}  # partitions that wait for their own worker
         self._waiting: dict[int, UnitState] = {}  # ordered units with rows that wait for time stamps
@@ -112,21 +112,24 @@ class Dispatcher:
 
     def _start(self, unit: UnitState, worker: int, out: list[Command]) -> None:
         partition = unit.partition
-        quantum = partition.policy.quantum
-        takes = unit.take(partition.rank.quantum(unit, quantum) if partition.sizes else quantum)
+        quantum = partition.quantum
+        if partition.sizes:
+            chosen = partition.rank.quantum(unit, partition.policy.quantum)
+            quantum = at_most(chosen, partition.most_rows)
+        takes = unit.take(quantum)
         step = self._steps = self._steps + 1
         unit.step = step
         unit.state = RUNNING
         partition.running += 1
         if partition.in_turns:
             partition.turn = unit.next_turn()
-        self._running[step] = (unit, worker, takes)
+        self.running[step] = (unit, worker, takes)
         out.append(RunStep(step, unit.index, worker, takes))
 
     def release(self, step: int, cost_s: float, *, switching: bool) -> tuple[UnitState, tuple[Take, ...]]:
         """Frees a step's worker, and has its unit and those that waited for it looked at again."""
         try:
-            unit, worker, takes = self._running.pop(step)
+            unit, worker, takes = self.running.pop(step)
         except KeyError:
             raise ControlError(f"step {step} is not running") from None
         if worker < self._board.threads.workers:
@@ -190,5 +193,5 @@ class Dispatcher:
         """The board was exchanged: all waiting starts afresh; steps of units that stayed run on."""
         self._threads = ThreadScheduler()
         self._parked, self._waiting, self._kept_out = {}, {}, {}
-        busy = {worker for _, worker, _ in self._running.values()}
+        busy = {worker for _, worker, _ in self.running.values()}
         self.idle = [n for n in range(self._board.threads.workers - 1, -1, -1) if n not in busy]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import msgspec
 
 from penstock.control.partitions import ThreadPlan
+from penstock.control.standing import QueueContents
 from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Port
@@ -117,6 +119,20 @@ class EstimatesChanged(_Event, frozen=True, tag=True):
     recut: bool = False
 
 
+class Restored(_Event, frozen=True, tag=True):
+    """Where everything stood before a crash, to go on from there; only as the first event.
+
+    The fields are those of `Standing`. The queries run already: `QueryStarted` is not repeated. The units are
+    these whatever the policy; a change of it, or of estimates with `recut`, cuts the graph as always.
+    """
+
+    queries: tuple[Query, ...]
+    units: tuple[tuple[str, ...], ...]
+    queues: tuple[QueueContents, ...]
+    suspended: tuple[str, ...] = ()
+    weights: Mapping[str, float] = {}
+
+
 class Ticked(_Event, frozen=True, tag=True):
     """Time has passed: the answer to a `WakeAt`."""
 
@@ -136,5 +152,6 @@ Event: TypeAlias = (
     | ThreadsChanged
     | PriorityChanged
     | EstimatesChanged
+    | Restored
     | Ticked
 )

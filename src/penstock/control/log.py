@@ -7,7 +7,7 @@ Policies that read rows' true costs cannot be replayed: the simulator's oracle i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 from operator import or_
 from typing import Any, get_args
@@ -15,9 +15,10 @@ from typing import Any, get_args
 import msgspec
 
 from penstock.control.commands import Command
-from penstock.control.events import Event, QueriesSubmitted
+from penstock.control.events import Event, QueriesSubmitted, Restored
 from penstock.control.machine import Control
 from penstock.control.partitions import ThreadPlan
+from penstock.control.standing import QueueContents
 from penstock.errors import ReplayError
 from penstock.model.estimates import Estimates
 from penstock.plan.document import read, write
@@ -32,6 +33,7 @@ class Header(msgspec.Struct, frozen=True):
     policy: str
     threads: ThreadPlan
     estimates: Estimates
+    most_rows: int | None = None
 
 
 class _Submitted(msgspec.Struct, frozen=True, tag="QueriesSubmitted"):
@@ -41,20 +43,35 @@ class _Submitted(msgspec.Struct, frozen=True, tag="QueriesSubmitted"):
     plans: tuple[str, ...]
 
 
+class _Restored(msgspec.Struct, frozen=True, tag="Restored"):
+    at_s: float
+    plans: tuple[str, ...]
+    units: tuple[tuple[str, ...], ...]
+    queues: tuple[QueueContents, ...]
+    suspended: tuple[str, ...]
+    weights: Mapping[str, float]
+
+
 class _Line(msgspec.Struct, frozen=True):
     event: Any
     commands: Any
 
 
 #: Every event but those that carry plans.
-_OTHERS: Any = reduce(or_, (kind for kind in get_args(Event) if kind is not QueriesSubmitted))
+_OTHERS: Any = reduce(or_, (kind for kind in get_args(Event) if kind not in (QueriesSubmitted, Restored)))
 
 
 class EventLog:
     """Takes down a run; `lines` is the log so far."""
 
-    def __init__(self, policy: str, threads: ThreadPlan | None, estimates: Estimates) -> None:
-        header = Header(VERSION, policy, threads or ThreadPlan(), estimates)
+    def __init__(
+        self,
+        policy: str,
+        threads: ThreadPlan | None,
+        estimates: Estimates,
+        most_rows: int | None = None,
+    ) -> None:
+        header = Header(VERSION, policy, threads or ThreadPlan(), estimates, most_rows)
         self.lines: list[bytes] = [msgspec.json.encode(header)]
 
     def __call__(self, event: Event, commands: list[Command]) -> None:
@@ -66,6 +83,9 @@ def _encode(event: Event, commands: list[Command]) -> bytes:
     shown: Any = event
     if isinstance(event, QueriesSubmitted):
         shown = _Submitted(event.at_s, tuple(write(query) for query in event.queries))
+    elif isinstance(event, Restored):
+        plans = tuple(write(query) for query in event.queries)
+        shown = _Restored(event.at_s, plans, event.units, event.queues, event.suspended, event.weights)
     return msgspec.json.encode(_Line(shown, commands))
 
 
@@ -82,7 +102,9 @@ def replay(lines: Iterable[bytes]) -> Control:
         raise ReplayError(
             f"the log is of version {header.penstock_log}; this Penstock reads version {VERSION}"
         )
-    control = Control(header.policy, threads=header.threads, estimates=header.estimates)
+    control = Control(
+        header.policy, threads=header.threads, estimates=header.estimates, most_rows=header.most_rows
+    )
     for number, event, line in _events(numbered):
         again = _encode(event, control.handle(event))
         if again != line:
@@ -99,7 +121,18 @@ def _events(numbered: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Event,
             if raw["type"] == "QueriesSubmitted":
                 plans = tuple(read(plan) for plan in raw["plans"])
                 yield number, QueriesSubmitted(raw["at_s"], plans), line
+            elif raw["type"] == "Restored":
+                yield number, _restored(raw), line
             else:
                 yield number, msgspec.convert(raw, _OTHERS), line
         except (msgspec.DecodeError, msgspec.ValidationError, KeyError, TypeError) as error:
             raise ReplayError(f"line {number} of the log cannot be read: {error}") from None
+
+
+def _restored(raw: Any) -> Restored:
+    for queue in raw["queues"]:
+        if queue["register_s"] is None:  # JSON knows no infinity
+            queue["register_s"] = float("inf" if queue["ended"] else "-inf")
+    shown = msgspec.convert(raw, _Restored)
+    queries = tuple(read(plan) for plan in shown.plans)
+    return Restored(shown.at_s, queries, shown.units, shown.queues, shown.suspended, shown.weights)

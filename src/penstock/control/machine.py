@@ -22,18 +22,25 @@ from penstock.control.dispatch import Dispatcher
 from penstock.control.lifecycle import State
 from penstock.control.partitions import Partition, ThreadPlan
 from penstock.control.queues import Queue, Reader
+from penstock.control.restoring import standing
+from penstock.control.standing import Standing
 from penstock.control.units import Oracle, UnitState
 from penstock.errors import ControlError
 from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
-from penstock.model.graph import Graph
+from penstock.model.graph import Graph, Port
 from penstock.policies.policy import Policy
 
+NEVER = float("-inf")
 FAILURES = 3  # steps of one unit that may fail in a row before its queries are suspended
 
 
 class Control:
-    """The state machine. `handle` is its only way in and its return value the only way out."""
+    """The state machine. `handle` is its only way in and its return value the only way out.
+
+    `most_rows` is what the engine can take in one step: no train has more rows, unless it is a single batch,
+    whatever the policy's quantum.
+    """
 
     def __init__(
         self,
@@ -42,10 +49,15 @@ class Control:
         threads: ThreadPlan | None = None,
         estimates: Estimates | None = None,
         oracle: Oracle | None = None,
+        most_rows: int | None = None,
     ) -> None:
-        self.now_s = 0.0
+        if most_rows is not None and most_rows < 1:
+            raise ControlError(f"steps of at most {most_rows} rows: it must be at least 1")
+        self.now_s = NEVER  # the time of the last event
         self._alarms = alarms = Alarms()
-        changes = Changes(policy, threads or ThreadPlan(), estimates or Estimates(), oracle, alarms)
+        changes = Changes(
+            policy, threads or ThreadPlan(), estimates or Estimates(), oracle, most_rows, alarms
+        )
         self._changes = changes
         self._board = changes.board
         self._dispatch = Dispatcher(changes.board, alarms)
@@ -66,6 +78,7 @@ class Control:
             ev.ThreadsChanged: lambda event: changes.use_threads(event.threads),
             ev.PriorityChanged: self._priority_changed,
             ev.EstimatesChanged: lambda event: changes.use_estimates(event.estimates, recut=event.recut),
+            ev.Restored: self._restored,
             ev.Ticked: self._ticked,
         }
 
@@ -81,13 +94,17 @@ class Control:
             self._wake(now_s, out)
         changes = self._changes
         if (changes.switch is not None or changes.waiting) and changes.advance(out):
-            self._dispatch.settle_in()
-            for queue in list(self._board.queues.values()):
-                if queue.ended:
-                    self._end_downstream(queue)
+            self._settle_in()
         if self._dispatch.idle:
             self._dispatch.schedule(now_s, out)
         return out
+
+    def _settle_in(self) -> None:
+        """The board was exchanged."""
+        self._dispatch.settle_in()
+        for queue in list(self._board.queues.values()):
+            if queue.ended:
+                self._end_downstream(queue)
 
     # --- rows ---
 
@@ -173,6 +190,13 @@ class Control:
             raise ControlError(f"priority {event.priority}: it must be above 0")
         self._board.partitions[event.partition].priority = event.priority
 
+    def _restored(self, event: ev.Restored) -> None:
+        if self.now_s != NEVER:
+            raise ControlError("only a new control can be restored: `Restored` must be its first event")
+        self._changes.restore(event, self._out)
+        self._places = sum(len(contents.batches) for contents in event.queues)
+        self._settle_in()
+
     def _wake(self, now_s: float, out: list[Command]) -> None:
         for key in self._alarms.due(now_s, out):
             if isinstance(key, str):
@@ -209,6 +233,24 @@ class Control:
     def switching(self) -> bool:
         """Whether a change waits for the affected units."""
         return self._changes.switch is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing runs and nothing could before something new happens.
+
+        Rows may still wait: of suspended queries, for more than τ of them, for time stamps. Once all streams
+        have ended only the first are left.
+        """
+        return not self._dispatch.running and self._changes.switch is None
+
+    @property
+    def queues(self) -> Mapping[Port, Queue]:
+        """The queues that some unit reads, by the port they stand at."""
+        return self._board.queues
+
+    def standing(self) -> Standing:
+        """Where everything stands, for `Restored`; `standing` says how to keep only what differs."""
+        return standing(self._board)
 
     def stream_queue(self, stream: str) -> Queue:
         """The queue at a stream."""

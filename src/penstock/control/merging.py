@@ -31,6 +31,13 @@ def next_in_order(readers: Sequence[Reader]) -> Reader | None:
     return first if first is not None and least <= bound else None
 
 
+def blocked_at(readers: Sequence[Reader]) -> float | None:
+    """The time stamp of the first waiting batch if it has to wait for older ones."""
+    if next_in_order(readers) is not None:
+        return None
+    return min((r.queue.batch(r.claimed).time_s for r in readers if r.claimed < r.end), default=None)
+
+
 def blocking_inputs(readers: Sequence[Reader]) -> Iterator[Reader]:
     """The empty inputs that make waiting rows wait."""
     waiting = [r.queue.batch(r.claimed).time_s for r in readers if r.claimed < r.end]

@@ -16,6 +16,7 @@ from penstock.model.unit import Cut, Unit
 from penstock.policies.costs import input_rates
 from penstock.policies.cuts.base import in_graph_order, unit_of
 from penstock.policies.policy import Policy
+from penstock.policies.quantum import Quantum
 from penstock.policies.ranks.base import Rank
 
 if TYPE_CHECKING:
@@ -52,8 +53,9 @@ class Partition:
     """
 
     __slots__ = (
-        "busy_s", "expires", "in_turns", "inbox", "number", "pass_s", "policy", "priority", "queued", "rank",
-        "ready", "rerank", "running", "size", "sizes", "stirred", "threads", "turn", "units", "worker",
+        "busy_s", "expires", "in_turns", "inbox", "most_rows", "number", "pass_s", "policy", "priority",
+        "quantum", "queued", "rank", "ready", "rerank", "running", "size", "sizes", "stirred", "threads",
+        "turn", "units", "worker",
     )  # fmt: skip
 
     def __init__(
@@ -64,6 +66,7 @@ class Partition:
         threads: int,
         worker: int | None,
         stirred: list[Partition],
+        most_rows: int | None = None,
     ) -> None:
         self.number = number
         self.policy = policy
@@ -71,6 +74,8 @@ class Partition:
         self.expires = type(policy.rank).expires_s is not Rank.expires_s  # whether priorities ever do
         self.in_turns = "turn" in policy.rank.reads
         self.sizes = type(policy.rank).quantum is not Rank.quantum  # whether the rank chooses the quantum
+        self.most_rows = most_rows
+        self.quantum = at_most(policy.quantum, most_rows)
         self.priority = priority
         self.threads = threads
         self.worker = worker
@@ -95,6 +100,13 @@ class Partition:
             self.inbox.append(unit)
 
 
+def at_most(quantum: Quantum, most_rows: int | None) -> Quantum:
+    """The quantum, with no more than that many rows."""
+    if most_rows is None or (quantum.rows is not None and quantum.rows <= most_rows):
+        return quantum
+    return Quantum(most_rows, quantum.seconds)
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """One partition to be: its units and how they are run."""
@@ -116,7 +128,8 @@ def divide(
 ) -> tuple[Share, ...]:
     """Cuts the graph and divides the units among partitions.
 
-    Frozen units are kept as they are: they belong to suspended queries, and their queues cannot be emptied.
+    Frozen units are kept as they are: they belong to suspended queries, and their queues cannot be emptied;
+    or they ran before a crash.
     """
     if plan.kind == "hybrid":
         return _groups(graph, estimates, policy, plan, parse, frozen)
@@ -132,8 +145,11 @@ def divide(
             return _owned(graph, estimates, policy, units, plan.workers)
 
 
-def check_groups(graph: Graph, plan: ThreadPlan) -> None:
-    """Raises PolicyError for a plan that no graph, or not this graph, can be divided by."""
+def check_groups(graph: Graph, plan: ThreadPlan, *, all_run: bool = True) -> None:
+    """Raises PolicyError for a plan that no graph, or not this graph, can be divided by.
+
+    Operators may have gone since the plan was made; then not `all_run`.
+    """
     if plan.workers < 1:
         raise PolicyError(f"{plan.workers} workers: at least one is needed")
     if plan.groups and plan.kind != "hybrid":
@@ -145,7 +161,7 @@ def check_groups(graph: Graph, plan: ThreadPlan) -> None:
         if group.priority <= 0:
             raise PolicyError(f"group {number} has priority {group.priority}: it must be above 0")
         for name in group.operators:
-            if name not in graph.operators:
+            if all_run and name not in graph.operators:
                 hint = closest(name, graph.operators)
                 raise PolicyError(f"group {number} names '{name}', which is not an operator that runs.{hint}")
             if name in taken:
@@ -153,14 +169,16 @@ def check_groups(graph: Graph, plan: ThreadPlan) -> None:
             taken[name] = number
 
 
-def _thawed(graph: Graph, cut: Cut, frozen: tuple[Unit, ...]) -> Iterable[Unit]:
-    """The cut of what is not frozen, and the frozen units."""
+def _thawed(
+    graph: Graph, cut: Cut, frozen: tuple[Unit, ...], mine: tuple[Unit, ...] | None = None
+) -> Iterable[Unit]:
+    """The cut of what is not frozen, and the frozen units, or those of them that are `mine`."""
     if not frozen:
         return cut
     kept = {name for unit in frozen for name in unit.operators}
     loose = [[name for name in unit.operators if name not in kept] for unit in cut]
     pieces = [unit_of(graph, piece) for names in loose for piece in _connected(graph, names)]
-    return dict.fromkeys([*pieces, *frozen])
+    return dict.fromkeys([*pieces, *(frozen if mine is None else mine)])
 
 
 def _groups(
@@ -185,7 +203,7 @@ def _groups(
         ]
         mine = tuple(unit for unit in frozen if unit.operators[0] in names)
         cut = tuple(dict.fromkeys(unit_of(graph, piece) for piece in pieces))
-        units = in_graph_order(graph, _thawed(graph, cut, mine))
+        units = in_graph_order(graph, _thawed(graph, cut, frozen, mine))
         if units:
             shares.append(Share(own, units, group.priority))
     return tuple(shares)

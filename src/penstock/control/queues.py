@@ -21,20 +21,20 @@ class Queue:
         "register_s", "rows_in", "tail",
     )  # fmt: skip
 
-    def __init__(self, port: Port) -> None:
+    def __init__(self, port: Port, first: int = 0) -> None:
         self.port = port
         self.readers: list[Reader] = []
         self.rows_in = 0
         self.offset = 0  # of a stream: where its log ends so far
         self.bytes = 0.0
-        self.freed = 0
+        self.freed = first
         self.last_readers = 0  # how many readers stand at `freed`; when all have moved on, more can go
         self.ended = False
         self.register_s = float("-inf")
         self._batches: list[Batch] = []
         self._places: list[int] = []
-        self.base = 0  # the first batch that is still remembered, freed or not
-        self.tail = 0  # the number the next batch will get
+        self.base = first  # the first batch that is still remembered, freed or not
+        self.tail = first  # the number the next batch will get
 
     def push(self, batch: Batch, place: int) -> None:
         """Appends a batch; `place` counts all batches put into any queue."""

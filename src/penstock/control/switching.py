@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from penstock.control.merging import blocked_at
 from penstock.control.partitions import Share, ThreadPlan
-from penstock.control.queues import Reader
+from penstock.control.queues import Queue, Reader
 from penstock.control.units import UnitState
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph, Port
@@ -53,6 +54,31 @@ class Switch:
         """Whether every affected unit is idle and has read as far as it must."""
         return all(_settled(unit) for unit in self.affected)
 
+    def read_on(self) -> None:
+        """Lets more be read where an operator that takes its inputs in time order waits for older rows.
+
+        It cannot be emptied otherwise: a row that is held back, or came meanwhile, may be older than what
+        waits there. Readers with the same limit get the same again.
+        """
+        waiting = [blocked_at(unit.readers) for unit in self.affected if unit.ordered and not unit.step]
+        instant = max((time_s for time_s in waiting if time_s is not None), default=None)
+        if instant is None:
+            return
+        for reader in (reader for unit in self.affected for reader in unit.readers):
+            queue, port = reader.queue, reader.queue.port
+            if reader.limit is not None:
+                reader.limit = _older(queue, reader.limit, instant)
+                reader.unit.partition.note(reader.unit)
+            if port in self.begins:
+                self.begins[port] = _older(queue, self.begins[port], instant)
+
+
+def _older(queue: Queue, number: int, time_s: float) -> int:
+    """The batch from that number on before which all are older."""
+    while number < queue.tail and queue.batch(number).time_s < time_s:
+        number += 1
+    return number
+
 
 def _settled(unit: UnitState) -> bool:
     return not unit.step and all(reader.cursor >= reader.end for reader in unit.readers)
@@ -75,7 +101,7 @@ def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
         for reader in unit.readers:
             port = reader.queue.port
             inside = not old.is_source(port.node) and not region.isdisjoint(e.reader for e in reader.edges)
-            if port in doomed or inside:
+            if inside or _loses_queue(reader, layout, change.graph):
                 reader.limit = TO_THE_END
             else:
                 reader.limit = reader.claimed
@@ -87,13 +113,13 @@ def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
 
 def _vanishing_queues(units: Iterable[UnitState], layout: Layout, graph: Graph) -> set[Port]:
     """Queues with a reader that will get its rows directly; a reader that goes away needs no rows."""
-    return {
-        reader.queue.port
-        for unit in units
-        for reader in unit.readers
-        for edge in reader.edges
-        if edge.reader in graph.nodes and edge not in layout.readers.get(edge.port, ())
-    }
+    return {r.queue.port for unit in units for r in unit.readers if _loses_queue(r, layout, graph)}
+
+
+def _loses_queue(reader: Reader, layout: Layout, graph: Graph) -> bool:
+    return any(
+        edge.reader in graph.nodes and edge not in layout.readers.get(edge.port, ()) for edge in reader.edges
+    )
 
 
 def _region(switch: Switch, old: Graph) -> set[str]:
@@ -134,33 +160,15 @@ def _levels(switch: Switch, units: Iterable[UnitState], region: set[str], old: G
             for edge in reader.edges:
                 if edge in sharing:
                     together.setdefault((port, sharing[edge]), {})[reader] = None
-    streams = {port: list(readers) for (port, new_unit), readers in together.items() if new_unit is None}
-    switch.begins = _stream_levels(switch, streams, in_time=any(old.is_ordered(name) for name in region))
     levels: dict[Reader, int] = {}
     for (port, new_unit), readers in together.items():
         position = max(reader.claimed for reader in readers)
         if new_unit is None:
-            position = switch.begins[port]
+            if switch.change.drain:
+                position = max(reader.queue.tail for reader in readers)
+            switch.begins[port] = position
         elif len(readers) == 1:
             continue
         for reader in readers:
             levels[reader] = max(position, levels.get(reader, 0))
-    return levels
-
-
-def _stream_levels(switch: Switch, streams: dict[Port, list[Reader]], *, in_time: bool) -> dict[Port, int]:
-    """The batch of each stream up to which a region reads: what is begun, or all there is.
-
-    An operator that takes its inputs in time order is only emptied of what is not after the others, so
-    with one in the region (`in_time`) all streams stop at the same instant of their own time.
-    """
-    if switch.change.drain:
-        return {port: readers[0].queue.tail for port, readers in streams.items()}
-    levels = {port: max(reader.claimed for reader in readers) for port, readers in streams.items()}
-    if in_time:
-        queues = {port: readers[0].queue for port, readers in streams.items()}
-        begun = [queues[port].batch(n - 1).time_s for port, n in levels.items() if n > queues[port].base]
-        for port, queue in queues.items():
-            while levels[port] < queue.tail and queue.batch(levels[port]).time_s <= max(begun, default=0.0):
-                levels[port] += 1
     return levels

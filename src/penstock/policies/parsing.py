@@ -58,6 +58,11 @@ def parse(text: str) -> Policy:
 
 
 @cache
+def split_texts(texts: str) -> list[str]:
+    """Several policies with commas between; a comma in brackets belongs to the policy."""
+    return [part.strip() for part in re.split(r",(?![^(]*\))", texts) if part.strip()]
+
+
 def _checked(name: str) -> Callable[..., Policy]:
     return validate_call(MAKERS[name])
 

@@ -1,8 +1,8 @@
 """The coordinator: one thread that asks control what to do, and commits what was done.
 
 Messages come from the feeder (a batch was taken in), from the threads that run steps, and from whoever calls
-the engine. Those that wait are handled together, in one transaction; steps that control then asks for start after
-the commit. Whatever a crash interrupts was not committed: its input is still where it was.
+the engine. Those that wait are handled together, in one transaction; steps that control then asks for start
+after the commit. Whatever a crash interrupts was not committed: its input is still where it was.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Results on their way to sinks.
 
-Files are written to staging by the thread that ran the step, become visible with the step's commit, and are
-renamed after it. Other sinks get results after the commit, from an outbox in the commit log, at least once; so
-does a file sink that could not be written to (a full disk), until it can.
+Files are written to staging by the thread that ran the step, count from the step's commit on, and are renamed
+after it. Other sinks get results after the commit, from an outbox in the commit log, at least once; so does a
+file sink that could not be written to (a full disk), until it can.
 """
 
 from __future__ import annotations

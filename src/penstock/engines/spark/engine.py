@@ -34,7 +34,7 @@ from penstock.control.events import (
 )
 from penstock.control.machine import Control
 from penstock.control.partitions import ThreadPlan
-from penstock.engines.spark import recovery, session
+from penstock.engines.spark import recording, recovery, session
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator, Delivered
 from penstock.engines.spark.delivery import Deliveries
@@ -500,6 +500,20 @@ class Engine:
     def problems(self) -> dict[str, str]:
         """Sinks that cannot be written to, and why."""
         return dict(self._deliveries.problems)
+
+    def recorded_streams(self) -> dict[str, pa.Table]:
+        """Each stream's log, if it is kept: its columns, and what ingest decided about each row."""
+        logged = self._log.batches()
+        return {
+            name: recording.stream(
+                self.catalog.streams[name], [b for _, b in logged.get(name, [])], self._store
+            )
+            for name in self._feeds
+        }
+
+    def recorded_tables(self) -> dict[str, pa.Table]:
+        """Each stored table in all its versions, with the epochs for which each counts."""
+        return self._relations.recorded()
 
     def status(self) -> Status:
         """How everything stands."""

@@ -1,4 +1,4 @@
-"""Ingest: what arrives becomes batches of a stream's log, with everything decided about them once and for all.
+"""Ingest: what arrives becomes batches of a stream's log, with all that is to be decided about them decided.
 
 Batch boundaries, offsets, lateness, watermarks, heartbeats, `now()` and the versions of stored relations are
 fixed here and recorded; whatever runs later depends on the log alone. One thread feeds all streams.

@@ -142,8 +142,15 @@ def _needed(table: pa.Table, columns: Iterable[str]) -> pa.Table:
 
 
 def _collected(frame: DataFrame) -> pa.Table:
+    """The frame's rows, all columns nullable, so that tables of one kind have one schema.
+
+    `toArrow` would not do: it casts to the frame's schema, and refuses a NULL struct whose fields are not
+    nullable. The method under it is PySpark's own; tried on 4.3.
+    """
     try:
-        return frame.toArrow()
+        batches = frame._collect_as_arrow(empty_list_if_zero_records=False)  # type: ignore[operator]
+        table = pa.Table.from_batches(batches)
+        return pa.Table.from_arrays(table.columns, names=table.column_names)
     except PySparkException as error:
         raise StepError(_first_line(error)) from error
 

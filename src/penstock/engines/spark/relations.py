@@ -1,7 +1,7 @@
 """Stored relations that may change: each version is kept as long as rows that came under it are on their way.
 
-The epoch counts the changes of all relations. Ingest notes it with each batch, so that a row meets the version
-that was there when it came in, whenever it is processed.
+The epoch counts the changes of all relations. Ingest notes it with each batch, so that a row meets the
+version that was there when it came in, whenever it is processed.
 """
 
 from __future__ import annotations
@@ -92,6 +92,10 @@ class Relations:
                     )
                 parts.append(table)
         return pa.concat_tables(parts)
+
+    def recorded(self) -> dict[str, pa.Table]:
+        """All versions of all relations."""
+        return {name: self.until(name, END) for name in self._tables}
 
     def forget(self, before: int) -> list[tuple[str, int, list[Ref]]]:
         """Drops versions that no row of this epoch or a later one meets: name, first epoch kept, tables."""

@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import EngineError
 
+__all__ = ["SparkSession", "is_local", "make", "own"]
+
 JAVA_VERSION = 17
 
 #: Settings of our session alone; one that the user hands in keeps its own.
@@ -57,7 +59,7 @@ def own(spark: SparkSession) -> SparkSession:
 
 def is_local(spark: SparkSession) -> bool:
     """Whether tasks see the driver's files."""
-    return spark.sparkContext.master.startswith("local")
+    return (spark.sparkContext.master or "").startswith("local")
 
 
 def _check_java() -> None:

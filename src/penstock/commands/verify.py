@@ -1,0 +1,53 @@
+"""`penstock verify`: a file's results against plain Spark batch."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from penstock.commands.run import read_file
+from penstock.engines.spark import session
+from penstock.policies.parsing import split_texts
+from penstock.verify.schedules import POLICIES
+from penstock.verify.verifying import Verdict, verify
+
+
+def verify_file(
+    file: str, policies: str | None, seed: int, until: str, out: Console, err: Console, *, as_json: bool
+) -> bool:
+    """Shows a table of verdicts; whether all results were equal."""
+    sql, base = read_file(file)
+    chosen = split_texts(policies) if policies else list(POLICIES)
+    spark = session.make()
+    try:
+        found = list(
+            verify(sql, base, spark, chosen, seed, until, lambda text: err.print(f"[dim]{escape(text)}[/]"))
+        )
+    finally:
+        spark.stop()
+    if as_json:
+        print(json.dumps({"verdicts": [_as_json(one) for one in found]}, indent=1))
+    else:
+        out.print(_table(found))
+    for one in found:
+        if one.difference is not None:
+            err.print(f"[red]{one.query}[/], {one.schedule}: {escape(one.difference)}", highlight=False)
+    return all(one.difference is None for one in found)
+
+
+def _as_json(one: Verdict) -> dict[str, object]:
+    return {**asdict(one.schedule), "query": one.query, "rows": one.rows, "difference": one.difference}
+
+
+def _table(found: list[Verdict]) -> Table:
+    table = Table(title="results against plain Spark batch", title_justify="left", title_style="")
+    for heading in ("query", "rows", "schedule", ""):
+        table.add_column(heading, justify="right" if heading == "rows" else "left")
+    for one in found:
+        verdict = "[green]equal[/]" if one.difference is None else "[bold red]differs[/]"
+        table.add_row(one.query, f"{one.rows:,}", str(one.schedule), verdict)
+    return table

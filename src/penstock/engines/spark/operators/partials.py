@@ -1,0 +1,121 @@
+"""Aggregates in parts: what to keep of some rows, how to put that together, and the result.
+
+`decompose` reads the columns of an aggregate, which are any expressions over calls of aggregate functions,
+and gives three lists of SQL: `partial` over rows, `merge` over what partial or merge gave, `finish` over what
+merge gave for the last time. Parts may be merged in any order, and more than once. Where one function cannot
+be had from parts, `raw` says that rows have to be kept, of which `columns` are needed; `finish_raw` then
+aggregates them at once. What each function does is in `partial_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.engines.spark.operators.aggregate_call import read_call
+from penstock.engines.spark.operators.partial_rules import Order, direct, parts_of
+from penstock.model.operators import Column
+from penstock.model.schema import Schema
+from penstock.sql.dialect import parse_expression, render
+from penstock.sql.expressions import columns as columns_of
+from penstock.sql.expressions import quoted
+from penstock.sql.grouping import is_aggregate_call
+
+#: The column that stands for `window()`.
+WINDOW = "__window"
+
+Named = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Partials:
+    """Columns as pairs of name and SQL. If `raw`, then `partial`, `merge` and `finish` are empty."""
+
+    raw: bool
+    #: Aggregates over rows, and over their own results: the same columns, `__p0`, `__p1`, ….
+    partial: Named
+    merge: Named
+    #: Over merged columns, without aggregates.
+    finish: Named
+    #: The columns of the input that are read, those that give the order included, as the input spells them.
+    columns: tuple[str, ...]
+    #: Aggregates over rows, for all rows of a group at once.
+    finish_raw: Named
+
+
+def decompose(aggregates: tuple[Column, ...], schema: Schema, order: tuple[str, ...]) -> Partials:
+    """The aggregates of rows of that schema, whose place in the total order `order` gives."""
+    parts = _Decomposition(schema, Order(tuple(quoted(name) for name in order)))
+    finish: list[tuple[str, str]] = []
+    finish_raw: list[tuple[str, str]] = []
+    for column in aggregates:
+        tree = parse_expression(column.expression)
+        finish.append((column.name, render(parts.finished(tree.copy()))))
+        finish_raw.append((column.name, render(parts.finished_raw(tree))))
+    columns = _spelled(schema, order, [text for _, text in finish_raw])
+    if parts.raw:
+        return Partials(True, (), (), (), columns, tuple(finish_raw))
+    return Partials(False, parts.partial, parts.merge, tuple(finish), columns, tuple(finish_raw))
+
+
+def _spelled(schema: Schema, order: tuple[str, ...], texts: list[str]) -> tuple[str, ...]:
+    read = {name.lower() for text in texts for name in columns_of(text)}
+    return tuple(name for name in (*schema.names, *order) if name.lower() in read)
+
+
+class _Decomposition:
+    """The partial columns found so far, each once."""
+
+    def __init__(self, schema: Schema, order: Order) -> None:
+        self._schema, self._order = schema, order
+        self._names: dict[str, str] = {}
+        self._merge: dict[str, str] = {}
+        self.raw = False
+
+    @property
+    def partial(self) -> Named:
+        """Over rows."""
+        return tuple((name, text) for text, name in self._names.items())
+
+    @property
+    def merge(self) -> Named:
+        """Over columns of the same names."""
+        return tuple(self._merge.items())
+
+    def finished(self, tree: exp.Expr) -> exp.Expr:
+        """The expression over merged columns."""
+        return _replaced(tree, self._finished)
+
+    def finished_raw(self, tree: exp.Expr) -> exp.Expr:
+        """The expression over rows."""
+        return _replaced(tree, lambda call: direct(read_call(call, self._schema), self._order))
+
+    def _finished(self, tree: exp.Expr) -> str:
+        parts = parts_of(read_call(tree, self._schema), self._order)
+        if parts is None:
+            self.raw = True
+            return "NULL"
+        names = [self._names.setdefault(text, f"__p{len(self._names)}") for text in parts.partial]
+        for name, text in zip(names, parts.merge, strict=True):
+            self._merge[name] = text.format(*names)
+        return parts.finish.format(*names)
+
+
+def _replaced(tree: exp.Expr, by: Callable[[exp.Expr], str]) -> exp.Expr:
+    """The tree with text for each aggregate, and a column for the window."""
+    if is_aggregate_call(tree):
+        made = parse_expression(by(tree))
+        whole = tree.parent is None or isinstance(made, _ATOMS)
+        return made if whole else exp.Paren(this=made)
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() == "window" and not tree.expressions:
+        return parse_expression(WINDOW)
+    for child in list(tree.iter_expressions()):
+        new = _replaced(child, by)
+        if new is not child:
+            child.replace(new)
+    return tree
+
+
+_ATOMS = (exp.Column, exp.Anonymous, exp.Cast, exp.Case)

@@ -1,0 +1,102 @@
+"""The interface of every source: which rows have arrived by now, and where to go on after them.
+
+A source keeps nothing: `ingest` writes what it hands out to the log, with the position, in one commit. So
+rows are never asked for twice, but after a crash `open` gets the last committed position and must go on
+exactly there. Time is an argument everywhere, in microseconds since 1970; a source never sleeps and, but
+for rows that come from outside, never looks at a clock.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class BadRow:
+    """What did not parse: its text as it came, why not, and where it stood (`doors.json, line 12`)."""
+
+    text: str
+    reason: str
+    place: str
+
+
+class Ticket:
+    """The receipt for rows that somebody waits to have logged; ingest completes it after the commit."""
+
+    def __init__(self) -> None:
+        self._settled = threading.Event()
+        self._problem: BaseException | None = None
+
+    def complete(self) -> None:
+        """The rows are in the log."""
+        self._settled.set()
+
+    def fail(self, problem: BaseException) -> None:
+        """The rows were not logged; `wait` raises the problem."""
+        self._problem = problem
+        self._settled.set()
+
+    @property
+    def done(self) -> bool:
+        """Whether it is settled, either way."""
+        return self._settled.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Blocks until the rows are logged; False if that took longer than `timeout` seconds."""
+        if not self._settled.wait(timeout):
+            return False
+        if self._problem is not None:
+            raise self._problem
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """Rows that have arrived. There may be none of them, if only bad ones came or the position moved."""
+
+    #: The stream's declared columns in Arrow's types, and no others.
+    table: pa.Table
+    #: When each row arrived, in microseconds since 1970; never decreasing.
+    at_us: npt.NDArray[np.int64]
+    #: Where to go on after these rows; can be written as JSON.
+    position: Any
+    bad: tuple[BadRow, ...] = ()
+    #: To complete once rows and position are committed.
+    tickets: tuple[Ticket, ...] = ()
+
+
+class Source(Protocol):
+    """Where a stream's rows come from. One thread calls it."""
+
+    @property
+    def live(self) -> bool:
+        """Rows may come at any time; False for what is replayed or generated."""
+
+    @property
+    def ended(self) -> bool:
+        """No row will ever come again."""
+
+    @property
+    def full_speed(self) -> bool:
+        """Rows come as fast as they are taken."""
+
+    def open(self, position: Any | None, start_us: int) -> None:
+        """Starts, or goes on after `position`; `start_us` is now."""
+
+    def poll(self, now_us: int, most_rows: int) -> Arrived | None:
+        """At most so many of the rows that have arrived by now; None: nothing new.
+
+        `structured` alone may bring more: a micro-batch of Spark's is not divided.
+        """
+
+    def next_us(self, now_us: int) -> int:
+        """When polling again makes sense."""
+
+    def close(self) -> None:
+        """Lets go of files and threads."""

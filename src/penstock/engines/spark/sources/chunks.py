@@ -1,0 +1,33 @@
+"""What readers of files have in common: they give rows in chunks, each with a cursor to go on from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from penstock.engines.spark.sources.base import BadRow
+
+#: Where a block begins: bytes and lines before it; for Parquet rows and 0.
+Cursor = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Some rows of a file; each bad one with the number of good rows of this chunk that stand before it."""
+
+    table: pa.Table
+    bad: tuple[tuple[int, BadRow], ...]
+    after: Cursor
+
+
+class Reader(Protocol):
+    """Reads files of one format, chunk by chunk."""
+
+    def read(self, path: Path, at: Cursor) -> Chunk | None:
+        """The rows at the cursor; None: the file ends there. Raises what the file system raises."""
+
+    def close(self) -> None:
+        """Lets go of the file."""

@@ -1,0 +1,111 @@
+"""A file under several schedules, each held against plain Spark batch."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.operators.base import NOW
+from penstock.engines.spark.session import SparkSession
+from penstock.oracle.translate import translate
+from penstock.verify.batch import evaluate, recorded
+from penstock.verify.comparison import difference
+from penstock.verify.schedules import POLICIES, Schedule, schedules
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One query in one run: how many rows, and what differs."""
+
+    schedule: Schedule
+    query: str
+    rows: int
+    difference: str | None
+
+
+def verify(
+    sql: str,
+    base_dir: Path,
+    spark: SparkSession,
+    policies: Sequence[str] = POLICIES,
+    seed: int = 0,
+    until: str | float = "drained",
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[Verdict]:
+    """Runs the file under one schedule after the other; a verdict for each query of each run."""
+    wanted = translate(sql)
+    known: dict[str, dict[str, pa.Table]] = {}
+    for schedule in schedules(policies, seed):
+        progress(str(schedule))
+        ours, tables, failures = _run(sql, base_dir, spark, schedule, until)
+        timed = any(NOW in text for text in wanted.values())
+        mark = _digest(tables if timed else {name: _timeless(table) for name, table in tables.items()})
+        if mark not in known:
+            known[mark] = evaluate(spark, wanted, tables)
+        for query, theirs in known[mark].items():
+            found = failures.get(query) or difference(ours[query], theirs)
+            yield Verdict(schedule, query, theirs.num_rows, found)
+
+
+def _run(
+    sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, until: str | float
+) -> tuple[dict[str, pa.Table], dict[str, pa.Table], dict[str, str]]:
+    """A run's results, what it recorded, and which queries failed."""
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-verify-") as root,
+        Engine(
+            Path(root, "state"),
+            out=Path(root, "out"),
+            policy=schedule.policy,
+            workers=schedule.workers,
+            train_rows=schedule.train_rows,
+            spark=spark,
+            base_dir=base_dir,
+            keep_log=True,
+        ) as engine,
+    ):
+        engine.execute(sql)
+        switch = _switching(engine, schedule.switch_to) if schedule.switch_to else None
+        engine.run(until)
+        if switch is not None:
+            switch.join()
+        ours = {name: engine.results(name) for name in engine.catalog.queries}
+        return ours, recorded(engine), dict(engine.coordinator.failures)
+
+
+def _switching(engine: Engine, policy: str) -> threading.Thread:
+    """Changes the policy as soon as a few steps are through."""
+
+    def switch() -> None:
+        for _ in range(200):
+            if engine.coordinator.totals.steps >= 3:
+                break
+            time.sleep(0.05)
+        engine.use_policy(policy)
+
+    thread = threading.Thread(target=switch, daemon=True)
+    thread.start()
+    return thread
+
+
+def _timeless(table: pa.Table) -> pa.Table:
+    """The table without the moments at which its rows came in, which no two runs have in common."""
+    return table.drop_columns([NOW]) if NOW in table.column_names else table
+
+
+def _digest(tables: dict[str, pa.Table]) -> str:
+    """Tells logs apart."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name, table in sorted(tables.items()):
+        digest.update(name.encode())
+        for batch in table.combine_chunks().to_batches():
+            digest.update(batch.serialize().to_pybytes())
+    return digest.hexdigest()
