@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help install demo test test-core test-fast java check format bench docs lock clean
+.PHONY: help install demo test test-core test-fast chaos java check format bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -24,6 +24,9 @@ test-core: $(INSTALLED)  ## all tests that need no Java
 
 test-fast: $(INSTALLED)  ## those of test-core that are not slow
 	$(BIN)/python -m pytest -n auto -m "not slow and not jvm"
+
+chaos: java $(INSTALLED)  ## kill -9 and restart, 36 times; KILLS=90 SEED=7 for others; 10 to 30 minutes
+	$(BIN)/python -m tests.chaos.run $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
 java:
 	@scripts/check-java

@@ -272,6 +272,9 @@ def run(
     memory: Annotated[
         str, typer.Option(help="Rows that wait in memory; more of them wait on disk.")
     ] = "512MB",
+    keep_log: Annotated[
+        bool, typer.Option("--keep-log", help="Keep all rows of all streams in the state, to look at later.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Runs the queries of a file on Spark and shows how they fare against what they ask for."""
@@ -286,6 +289,7 @@ def run(
         out=to,
         format=format,
         memory=memory,
+        keep_log=keep_log,
         err=err,
         live=err.is_terminal and not as_json,
     )
@@ -339,6 +343,58 @@ def decisions(
         cost = [row["us_per_decision"] for row in rows if row["policy"] == name]
         table.add_row(name, *(f"{us:.1f}" for us in cost), f"{cost[-1] / cost[0]:.2f}×")
     out.print(table)
+
+
+@bench.command()
+def single(
+    seconds: Annotated[float, typer.Option(min=2, help="How long each latency is measured.")] = 20.0,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each side runs.")] = 3,
+    rate: Annotated[int, typer.Option(min=10, help="Rows per second.")] = 10_000,
+    as_json: Json = False,
+) -> None:
+    """One query beside plain Structured Streaming: latency and throughput, ours over theirs."""
+    from penstock.bench.single import Settings, measure
+    from penstock.engines.spark import session
+
+    spark = session.make()
+    try:
+        settings = Settings(rows_per_s=rate, seconds=seconds, repeats=repeats)
+        measured = measure(spark, settings, lambda text: err.print(f"[dim]{text}[/]", highlight=False))
+    finally:
+        spark.stop()
+    if as_json:
+        _print_json(measured)
+        return
+    table = Table("query", "side", "mean latency", "p95", "rows/s", title="one query")
+    for one in measured["samples"]:  # type: ignore[attr-defined]
+        table.add_row(
+            one["kind"],
+            one["side"],
+            f"{one['mean_latency_s'] * 1000:.0f} ms",
+            f"{one['p95_latency_s'] * 1000:.0f} ms",
+            f"{one['rows_per_s']:,.0f}",
+        )
+    out.print(table)
+    for name, ratio in measured["ratios"].items():  # type: ignore[attr-defined]
+        out.print(f"{name}: {ratio:.2f}×", highlight=False)
+
+
+@bench.command()
+def overload(
+    seconds: Annotated[float, typer.Option(min=1, help="How long too much comes.")] = 60.0,
+    memory: Annotated[str, typer.Option(help="Rows that may wait in memory.")] = "64MB",
+) -> None:
+    """Five times what the machine can process: memory keeps its limit, and all is processed in the end."""
+    from penstock.bench.overload import measure
+    from penstock.engines.spark import session
+    from penstock.sql.quantities import size_bytes
+
+    spark = session.make()
+    try:
+        tell = lambda text: err.print(f"[dim]{text}[/]", highlight=False)  # noqa: E731
+        _print_json(measure(spark, seconds, round(size_bytes(memory)), progress=tell))
+    finally:
+        spark.stop()
 
 
 @bench.command()

@@ -65,8 +65,9 @@ class _Rate:
 
     def add(self, rows: int, at_s: float) -> None:
         """Rows that came."""
-        if not self.since_s:
+        if not self.since_s:  # how long these took to come is not known
             self.since_s = at_s
+            return
         self.rows += rows
         passed_s = at_s - self.since_s
         if passed_s >= 1.0:

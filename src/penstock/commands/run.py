@@ -137,6 +137,7 @@ def run_file(
     out: Path | None,
     format: str,
     memory: str,
+    keep_log: bool,
     err: Console,
     live: bool,
 ) -> tuple[Status, float]:
@@ -153,6 +154,7 @@ def run_file(
         workers=workers,
         memory_bytes=round(memory_bytes),
         base_dir=base,
+        keep_log=keep_log,
         tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),
     ) as engine:
         engine.execute(sql, once=True)

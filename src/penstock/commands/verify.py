@@ -12,7 +12,7 @@ from rich.table import Table
 from penstock.commands.run import read_file
 from penstock.engines.spark import session
 from penstock.policies.parsing import split_texts
-from penstock.verify.schedules import POLICIES
+from penstock.verify.schedules import POLICIES, schedules
 from penstock.verify.verifying import Verdict, verify
 
 
@@ -25,7 +25,14 @@ def verify_file(
     spark = session.make()
     try:
         found = list(
-            verify(sql, base, spark, chosen, seed, until, lambda text: err.print(f"[dim]{escape(text)}[/]"))
+            verify(
+                sql,
+                base,
+                spark,
+                schedules(chosen, seed),
+                until,
+                lambda text: err.print(f"[dim]{escape(text)}[/]"),
+            )
         )
     finally:
         spark.stop()

@@ -111,7 +111,7 @@ class Rows:
 
     def query(self, name: str, *, one_time: bool = False, **wishes: str | float) -> str:
         """The statement that registers these rows as a query, with its QoS."""
-        options = ", ".join(f"{wish} = {_literal(value)}" for wish, value in wishes.items())
+        options = ", ".join(f"{wish} = {literal(value)}" for wish, value in wishes.items())
         kind = "ONE-TIME" if one_time else "CONTINUOUS"
         with_ = f" WITH ({options})" if options else ""
         return f"CREATE {kind} QUERY {quoted(name)}{with_} AS {self.sql()}"
@@ -165,7 +165,8 @@ def _texts(method: str, given: Sequence[object]) -> tuple[str, ...]:
     return tuple(str(part) for part in flat)
 
 
-def _literal(value: str | float) -> str:
+def literal(value: str | float) -> str:
+    """A value as it stands in SQL."""
     return (
         "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'" if isinstance(value, str) else repr(value)
     )

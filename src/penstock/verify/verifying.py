@@ -6,7 +6,7 @@ import hashlib
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from penstock.engines.spark.session import SparkSession
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
-from penstock.verify.schedules import POLICIES, Schedule, schedules
+from penstock.verify.schedules import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,14 @@ def verify(
     sql: str,
     base_dir: Path,
     spark: SparkSession,
-    policies: Sequence[str] = POLICIES,
-    seed: int = 0,
+    schedules: Iterable[Schedule],
     until: str | float = "drained",
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Verdict]:
     """Runs the file under one schedule after the other; a verdict for each query of each run."""
     wanted = translate(sql)
     known: dict[str, dict[str, pa.Table]] = {}
-    for schedule in schedules(policies, seed):
+    for schedule in schedules:
         progress(str(schedule))
         ours, tables, failures = _run(sql, base_dir, spark, schedule, until)
         timed = any(NOW in text for text in wanted.values())
@@ -67,6 +66,7 @@ def _run(
             policy=schedule.policy,
             workers=schedule.workers,
             train_rows=schedule.train_rows,
+            first_batch_rows=schedule.first_batch_rows,
             spark=spark,
             base_dir=base_dir,
             keep_log=True,

@@ -48,24 +48,33 @@ class CommitLog:
 
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = FULL")
+        self._db = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
         try:
+            self._open(path.parent)
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _open(self, directory: Path) -> None:
+        """Makes it ours alone, and the tables if it is new."""
+        try:
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA locking_mode = EXCLUSIVE")
             found = self._db.execute("PRAGMA user_version").fetchone()[0]
             self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            raise EngineError(
-                f"the state in {path.parent} is in use by another process ({error}); stop that one first, or "
-                "choose another directory"
-            ) from None
+        except sqlite3.DatabaseError as error:
+            if "locked" in str(error):
+                why = "is in use by another process; stop that one first, or choose another directory"
+            else:
+                why = f"cannot be opened ({error}); choose another directory"
+            raise EngineError(f"the state in {directory} {why}") from None
         if found == 0:
             self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
         elif found != _VERSION:
             raise EngineError(
-                f"the state in {path.parent} was written by another version of Penstock (format {found}, not "
+                f"the state in {directory} was written by another version of Penstock (format {found}, not "
                 f"{_VERSION}); finish with that version, or choose another directory"
             )
 

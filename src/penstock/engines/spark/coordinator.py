@@ -19,6 +19,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.adapt.monitor import Monitor
 from penstock.control.commands import (
@@ -52,13 +53,14 @@ from penstock.engines.spark.ingest import Ingested
 from penstock.engines.spark.layouts import Layouts, Needs, layouts
 from penstock.engines.spark.marks import Marks, Outputs, exit_marks, raise_to
 from penstock.engines.spark.measures import QueryMeasures
-from penstock.engines.spark.operators.base import ARRIVED, UNKNOWN, State
+from penstock.engines.spark.one_time import first_window
+from penstock.engines.spark.operators.base import ARRIVED, UNKNOWN, State, micros
 from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.steps import Held, Result, UnitRunner
 from penstock.engines.spark.store import Ref, Store
-from penstock.errors import PenstockError
+from penstock.errors import EngineError, PenstockError
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
 from penstock.model.operators import Sink
@@ -154,6 +156,8 @@ class Coordinator:
         self.measures: dict[str, QueryMeasures] = {}
         self.failures: dict[str, str] = {}
         self.lives: dict[str, dict[str, Any]] = {}
+        self.one_time: dict[str, int] = {}  # one-time queries that have no result yet: their window's width
+        self.finished: Callable[[str], None] = lambda _: None  # what to do when one has it
         self.monitor = Monitor()
         self.totals = Totals()
         self.failed: BaseException | None = None
@@ -252,7 +256,7 @@ class Coordinator:
             for message in messages:
                 self._take(message, answers)
             self._estimate()
-        self._committed()
+        self.committed()
         for answer, value, error in answers:
             if error is None:
                 answer.set_result(value)
@@ -278,7 +282,7 @@ class Coordinator:
             case None:
                 pass
 
-    def _committed(self) -> None:
+    def committed(self) -> None:
         """All that was decided is recorded: now it may be seen, and go on."""
         if self._files:
             self.deliveries.publish(self._files)
@@ -336,6 +340,17 @@ class Coordinator:
         """Whether nothing runs or waits, but for suspended queries; asked between two events."""
         return not self._running and not self._steps and self._inbox.empty() and self.control.idle
 
+    def read_up_to(self, stream: str) -> int:
+        """The offset of a stream before which nothing waits or runs; asked between two events."""
+        offsets = [
+            batch.lo
+            for queue_ in self.control.queues.values()
+            for reader in queue_.readers
+            for batch in queue_.slice(reader.cursor, queue_.tail)
+            if batch.leaf == stream
+        ]
+        return min(offsets, default=self.control.stream_queue(stream).offset)
+
     @property
     def queued_bytes(self) -> float:
         """Bytes that wait in queues."""
@@ -348,6 +363,7 @@ class Coordinator:
     def _ingested(self, message: Ingested) -> None:
         for name, epoch, ref in message.versions:
             self.log.put_version(name, epoch, {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes})
+            self._forget_versions(epoch)
         if not message.stream:
             return
         stream, held = message.stream, message.batch.ref
@@ -360,6 +376,17 @@ class Coordinator:
         self._sweep(stream, self.control.stream_queue(stream))
         self.monitor.arrived(stream, message.batch.rows, self.now())
         self._after.extend(ticket.complete for ticket in message.tickets)
+
+    def _forget_versions(self, epoch: int) -> None:
+        """Drops versions of stored relations that no row meets: those on their way, or from this epoch on."""
+        if self._keep_log or any(needs.epoch for needs in self.asked.values()):
+            return  # what operators remember may be of any epoch
+        queues = self.control.queues.values()
+        waiting = (batch for queue_ in queues for batch in queue_.slice(queue_.freed, queue_.tail))
+        oldest = min((batch.ref.oldest_epoch for batch in waiting), default=epoch)
+        for name, first, refs in self._relations.forget(min(oldest, epoch)):
+            self.log.drop_versions(name, first)
+            self._garbage.extend(ref.name for ref in refs)
 
     # --- steps ---
 
@@ -394,6 +421,7 @@ class Coordinator:
                 if table.num_rows:
                     sink = runner.graph.nodes[node].operator
                     assert isinstance(sink, Sink)
+                    table = self._wanted(sink.query, table)
                     arrived = np.asarray(table[ARRIVED], dtype=np.int64)
                     staged.append((sink.query, self.deliveries.stage(sink.query, table), arrived))
             self.send(StepDone(command, result, stored, tuple(staged)))
@@ -402,8 +430,18 @@ class Coordinator:
         except BaseException as error:
             self.send(StepBroken(command, f"{type(error).__name__}: {error}"))
 
+    def _wanted(self, query: str, rows: pa.Table) -> pa.Table:
+        """A query's results; of a one-time query, the first full window's."""
+        width_us = self.one_time.get(query)
+        if width_us is None:
+            return rows
+        life = self.lives.get(query, {})
+        return rows.slice(0, 0) if life.get("rows") else first_window(rows, width_us, life["after_us"])
+
     def _step_broken(self, message: StepBroken) -> None:
         self._running -= 1
+        if not self._jobs.alive:
+            raise EngineError("Spark has ended; the next run goes on from the last commit")
         self.totals.failed_steps += 1
         self.handle(StepFailed(self.now(), message.command.step, message.reason))
 
@@ -434,19 +472,25 @@ class Coordinator:
     def _outputs_of(self, message: StepDone, place: UnitPlace) -> dict[Port, Batch]:
         """A batch for every queue the step put rows into, or whose time has come further."""
         result, takes = message.result, message.command.takes
-        before = dict(self.marks)
+        inputs = [
+            (name, slot)
+            for name in place.unit.operators
+            for slot in range(len(self._graph.nodes[name].inputs))
+        ]
+        before = [self.marks.get(one) for one in inputs]
         for slot, mark in result.entry_marks.items():
             raise_to(self.marks, slot, mark)
         self.outputs.update(result.outputs)
         marks = exit_marks(self._graph, place, self.marks, self.outputs)
-        for (name, number), mark in self.marks.items():
-            if before.get((name, number)) != mark:
-                self.log.put_mark(name, number, mark)
+        for one, old in zip(inputs, before, strict=True):
+            if self.marks.get(one) != old:
+                self.log.put_mark(*one, self.marks[one])
         batches = [batch for take in takes for batch in take.batches]
         last = batches[-1]
         leaf = [batch for batch in batches if batch.leaf == last.leaf]
         arrived_us = max(batch.ref.arrived_us for batch in batches)
-        epochs = max(batch.ref.epoch for batch in batches)
+        epoch = max(batch.ref.epoch for batch in batches)
+        first_epoch = min(batch.ref.oldest_epoch for batch in batches)
         found = {}
         for port, mark in marks.items():
             ref = message.stored.get(port)
@@ -461,7 +505,7 @@ class Coordinator:
                 last.leaf,
                 min(batch.lo for batch in leaf),
                 last.hi,
-                Held(ref, mark, arrived_us, epoch=epochs),
+                Held(ref, mark, arrived_us, epoch=epoch, first_epoch=first_epoch),
             )
         return found
 
@@ -492,6 +536,9 @@ class Coordinator:
                 life["rows"] = life.get("rows", 0) + len(arrived)
                 life["frontier"] = {**life.get("frontier", {}), **frontier}
                 self.log.put_result(query, life)
+                if query in self.one_time and life["rows"]:
+                    del self.one_time[query]
+                    self.at(0.0, partial(self.finished, query))
 
     def _measured(self, query: str, arrived: np.ndarray) -> None:
         measures = self.measures.get(query)
@@ -550,6 +597,9 @@ class Coordinator:
                     graph, unit.place, self._layouts, own, self._jobs, self.store, self._relations.until
                 )
                 runners[index] = mark, runner
+        for index, (_, runner) in self._runners.items():
+            if index not in runners or runners[index][1] is not runner:
+                runner.close()
         self._runners = runners
         self.write_standing(command.units)
 
@@ -604,7 +654,11 @@ class Coordinator:
 
     def _started(self, query: str, starts: dict[str, int]) -> None:
         self.measures[query] = QueryMeasures(since_s=now_s())
-        self.lives.setdefault(query, {})["from"] = starts
+        life = self.lives.setdefault(query, {})
+        life["from"] = starts
+        if query in self.one_time:  # rows before its start are not older than the watermark was then
+            marks = [self.control.stream_queue(name).register_s for name, lo in starts.items() if lo]
+            life["after_us"] = micros(max(marks)) if marks else UNKNOWN
         self.log.put_result(query, self.lives[query])
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
@@ -613,6 +667,9 @@ class Coordinator:
         self.failures.pop(query, None)
         self.log.put_result(query, life)
         self.log.drop_query(query)
+        self.log.set(
+            "stopping", {n: drain for n, drain in self.log.get("stopping", {}).items() if n != query}
+        )
 
     # --- estimates ---
 

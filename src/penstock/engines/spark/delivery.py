@@ -10,6 +10,8 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -17,6 +19,7 @@ import pyarrow as pa
 
 from penstock.engines.spark.operators.base import ARRIVED, TIME
 from penstock.engines.spark.sinks.base import DurableSink, Sink
+from penstock.engines.spark.sinks.subscription import Subscription
 from penstock.engines.spark.store import Ref, Store
 from penstock.errors import SinkError
 
@@ -43,9 +46,11 @@ class Deliveries:
         self._numbers = itertools.count(first_file)
         self._sinks: dict[str, Sink] = {}
         self._of: dict[str, list[str]] = {}
-        self._posted: queue.SimpleQueue[tuple[int, str, Ref] | None] = queue.SimpleQueue()
+        self._posted: queue.SimpleQueue[tuple[int, str, Ref] | threading.Event | None] = queue.SimpleQueue()
+        #: Results of sinks that failed, oldest first, and when each sink is tried again.
+        self._held: dict[str, deque[tuple[int, Ref]]] = {}
+        self._again_s: dict[str, float] = {}
         self._thread: threading.Thread | None = None
-        self._stopped = threading.Event()
         self.problems: dict[str, str] = {}
 
     def add(self, query: str, name: str, sink: Sink) -> None:
@@ -111,23 +116,56 @@ class Deliveries:
         self._thread = threading.Thread(target=self._run, name="penstock-delivery", daemon=True)
         self._thread.start()
 
+    def settle(self, timeout: float = 10.0) -> None:
+        """Waits until every sink has got what was posted so far, or has failed to take it."""
+        if self._thread is not None and self._thread.is_alive():
+            passed = threading.Event()
+            self._posted.put(passed)
+            passed.wait(timeout)
+
     def stop(self) -> None:
         """Serves what is there once more and ends; what a sink did not take stays in the outbox."""
-        self._stopped.set()
         self._posted.put(None)
         if self._thread is not None:
             self._thread.join()
+        for sink in self._sinks.values():
+            if isinstance(sink, Subscription):
+                sink.close()
 
     def _run(self) -> None:
-        while (posted := self._posted.get()) is not None:
-            n, name, ref = posted
+        while True:
+            wait_s = min(self._again_s.values()) - time.monotonic() if self._again_s else None
+            try:
+                posted = self._posted.get(timeout=None if wait_s is None else max(0.0, wait_s))
+            except queue.Empty:
+                posted = threading.Event()  # nothing new
+            match posted:
+                case None:
+                    break
+                case (n, name, ref):
+                    if name in self._held:  # behind those that it has not taken
+                        self._held[name].append((n, ref))
+                    else:
+                        self._serve(name, deque([(n, ref)]))
+                case passed:
+                    passed.set()
+            for name in [name for name, at_s in self._again_s.items() if at_s <= time.monotonic()]:
+                self._serve(name, self._held[name])
+        for name in list(self._held):
+            self._serve(name, self._held[name])
+
+    def _serve(self, name: str, results: deque[tuple[int, Ref]]) -> None:
+        """Hands results to a sink in order; one that fails is left alone for a while."""
+        while results:
+            n, ref = results[0]
             sink = self._sinks.get(name)
-            if sink is None or self._delivered(n, name, sink, ref):
-                self._done(n, ref)
-            else:
-                self._stopped.wait(RETRY_S)
-                if not self._stopped.is_set():
-                    self._posted.put(posted)
+            if sink is not None and not self._delivered(n, name, sink, ref):
+                self._held[name], self._again_s[name] = results, time.monotonic() + RETRY_S
+                return
+            self._done(n, ref)
+            results.popleft()
+        self._held.pop(name, None)
+        self._again_s.pop(name, None)
 
     def _delivered(self, n: int, name: str, sink: Sink, ref: Ref) -> bool:
         table = self._store.get(ref)

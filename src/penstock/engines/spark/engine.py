@@ -38,8 +38,9 @@ from penstock.engines.spark import recording, recovery, session
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator, Delivered
 from penstock.engines.spark.delivery import Deliveries
-from penstock.engines.spark.ingest import IDLE_S, Feed, Feeder, Standing
+from penstock.engines.spark.ingest import IDLE_S, MOST_ROWS, Feed, Feeder, Standing
 from penstock.engines.spark.measures import QueryMeasures
+from penstock.engines.spark.one_time import window_us
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.sinks import registry as sinks
@@ -68,11 +69,24 @@ from penstock.plan.admission import admit
 from penstock.plan.schemas import derived_schemas
 from penstock.plan.sharing import merge, remove
 from penstock.policies.parsing import parse
+from penstock.sql.builder import literal
 from penstock.sql.catalog import Catalog, Delivery, Stream
+from penstock.sql.expressions import quoted
 from penstock.sql.quantities import seconds
 from penstock.sql.reader import read
 from penstock.sql.session import Answer, apply
-from penstock.sql.statements import AlterQuery, CreateQuery, CreateSink, Drop, SetPolicy, Statement, StopQuery
+from penstock.sql.statements import (
+    AlterQuery,
+    CreateQuery,
+    CreateSink,
+    Describe,
+    Drop,
+    Explain,
+    SetPolicy,
+    Show,
+    Statement,
+    StopQuery,
+)
 
 #: Any worker takes any unit, the path whose oldest batch was queued first.
 POLICY = "fcfs"
@@ -93,6 +107,7 @@ class Engine:
         workers: int = 2,
         memory_bytes: int = MEMORY_BYTES,
         train_rows: int = TRAIN_ROWS,
+        first_batch_rows: int = MOST_ROWS,
         spark: SparkSession | None = None,
         base_dir: str | Path = ".",
         keep_log: bool = False,
@@ -106,10 +121,13 @@ class Engine:
         self._base = Path(base_dir)
         self._given, self._workers, self._keep_log = spark, workers, keep_log
         self._policy, self._memory, self._train_rows, self._tell = policy, memory_bytes, train_rows, tell
-        self._feeding = False
+        self._first_batch_rows = first_batch_rows  # of each stream; from then on batches may grow by half
+        self._feeding = self._opened = False
         self._sources: dict[str, Source] = {}
         self._feeds: dict[str, Feed] = {}
         self._standings: dict[str, tuple[int, Standing]] = {}
+        self._numbers: dict[str, int] = {}  # of streams, in the order in which they were created
+        self._created = 0
         self._since = 0
         self.catalog = Catalog()
         self._planned = Graph()  # with all queries that were accepted
@@ -117,9 +135,19 @@ class Engine:
     # --- life ---
 
     def __enter__(self) -> Engine:
+        return self.open()
+
+    def open(self) -> Engine:
+        """Takes up what is in the state directory; `with` does it, and closes the engine in the end."""
+        if self._opened:
+            return self
+        try:
+            self._spark = self._given or session.make(self._workers)
+        except BaseException:
+            self._forget()
+            raise
         self._log = CommitLog(self._root / "penstock.db")
         self._store = Store(self._root / "tables", self._memory)
-        self._spark = self._given or session.make(self._workers)
         self._session = session.own(self._spark)
         self._relations = Relations(self._store, self._base, self._tell)
         self._letters = DeadLetters(self._root / "dead-letters")
@@ -146,9 +174,15 @@ class Engine:
             tell=self._tell,
         )
         self._feeder = Feeder(
-            self._store, self._relations, self._letters, self._coordinator.send, self._may_read
+            self._store,
+            self._relations,
+            self._letters,
+            self._coordinator.send,
+            self._may_read,
+            self._first_batch_rows,
         )
         self._restore()
+        self._opened = True
         self._coordinator.start()
         self._deliveries.start()
         if policy != control.policy.text:
@@ -171,38 +205,89 @@ class Engine:
 
     def close(self) -> None:
         """Finishes what runs, commits, and stops. What has not been processed is there on the next start."""
+        if not self._opened:
+            return
         self.pause()
         self._deliveries.stop()
         self._log.close()
-        if self._given is None:
+        self._opened = False
+        if self._given is None and session.is_alive(self._spark):
             self._spark.stop()
+        self._forget()
+
+    def _forget(self) -> None:
         if self._temporary:
             shutil.rmtree(self._root, ignore_errors=True)
+
+    def _check_open(self) -> None:
+        if not self._opened:
+            raise EngineError(
+                "the engine is not open; write `with Engine() as engine:`, or call open() first"
+            )
 
     def _restore(self) -> None:
         """Takes up what is in the state directory."""
         stood = recovery.stood(self._log)
         for sql, at_s in self._log.statements():
             for statement in read(sql):
-                self.catalog, _ = apply(self.catalog, statement, sql, at_s)
+                before = self.catalog
+                self.catalog, _ = apply(before, statement, sql, at_s)
+                self._number(before, self.catalog)
         self._standings = stood.streams
         self._since = self._log.get("since", 0)
         self._planned = stood.graph
         for name, versions in stood.versions.items():
             self._relations.restore(name, versions, max(versions, default=0))
         self._store.keep_only(stood.files(self._relations))
-        for query in stood.queries:
+        self._coordinator.lives = dict(stood.lives)
+        self._coordinator.finished = partial(self._stop, drain=False)
+        for query in (*stood.queries, *stood.waiting):
             self._use(query)
             self._add_own_sink(query)
+            self._note_one_time(query)
         for delivery in self.catalog.sinks.values():
             if delivery.query in stood.graph.queries:
                 self._add_sink(delivery)
-        self._deliveries.recover(self._log.files())
+        files = self._log.files()
+        self._deliveries.recover(files)
+        self._recover_ended(files)
         with self._log.transaction():
-            recovery.restore(self._coordinator, stood)
-        self._coordinator._committed()
+            for sink, names in files.items():
+                self._log.drop_files(sink, names)
+            weights = {name: query.qos.weight for name, query in self.catalog.queries.items()}
+            recovery.restore(self._coordinator, stood, weights)
+            self._ask_again(stood)
+        self._coordinator.committed()
         for n, sink, ref in self._log.outbox():
             self._deliveries.post(n, sink, ref)
+
+    def _ask_again(self, stood: recovery.Stood) -> None:
+        """What had been asked for and was not done yet when the engine stopped, and what has its time."""
+        if stood.waiting:
+            self._planned = merge(self._planned, stood.waiting)
+            self._handle(QueriesSubmitted(self._coordinator.now(), tuple(stood.waiting)))
+        for query in (*stood.queries, *stood.waiting):
+            if query.stop_s is not None:
+                self._coordinator.at(query.stop_s, partial(self._stop, query.name, drain=False))
+        for name, drain in self._log.get("stopping", {}).items():
+            self._stop(name, drain=drain)
+        if stood.queries:  # cut as the policy wants, whatever was under way
+            self._handle(PolicyChanged(self._coordinator.now(), self._coordinator.control.policy.text))
+
+    def _recover_ended(self, files: Mapping[str, list[str]]) -> None:
+        """Files that were committed with the end of their query and not yet renamed."""
+        for name, staged in files.items():
+            delivery = self.catalog.sinks.get(name.removeprefix("sink "))
+            query = delivery.query if name.startswith("sink ") and delivery is not None else name
+            if query in self._planned.queries:
+                continue
+            sink: Sink | None = None
+            if query != name and delivery is not None:
+                sink = sinks.make(delivery, self._base, pa.schema([]))
+            elif query == name and self._out is not None:
+                sink = FileSink(self._out / name, self._format, pa.schema([]))
+            if isinstance(sink, FileSink):
+                sink.recover(staged)
 
     # --- statements ---
 
@@ -211,6 +296,7 @@ class Engine:
 
         With `once`, a text that this state has seen already is passed over: it was restored.
         """
+        self._check_open()
         if once and any(text == sql for text, _ in self._log.statements()):
             return []
         answers: list[Answer] = self._call(lambda: self._execute(sql))
@@ -231,12 +317,14 @@ class Engine:
         **options: str,
     ) -> None:
         """A stream; without a format, one that rows are pushed to."""
-        parts = [f"`{column}` {type_}" for column, type_ in columns.items()]
+        parts = [f"{quoted(column)} {type_}" for column, type_ in columns.items()]
         if time is not None:
-            parts.append(f"WATERMARK FOR `{time}` AS `{time}` - INTERVAL {delay}")
-        given = ", ".join(f"`{key}` = '{value}'" for key, value in options.items())
+            parts.append(
+                f"WATERMARK FOR {quoted(time)} AS {quoted(time)} - INTERVAL {seconds(delay)} SECONDS"
+            )
+        given = ", ".join(f"`{key}` = {literal(value)}" for key, value in options.items())
         settings = f" OPTIONS ({given})" if options else ""
-        self.execute(f"CREATE STREAM `{name}` ({', '.join(parts)}) USING {format}{settings};")
+        self.execute(f"CREATE STREAM {quoted(name)} ({', '.join(parts)}) USING {format}{settings};")
 
     def _execute(self, sql: str) -> list[Answer]:
         at_s = time.time()
@@ -249,14 +337,17 @@ class Engine:
         ]
         for statement, _ in effects:
             if isinstance(statement, SetPolicy):
-                _check_policy(statement.policy)
+                check_policy(statement.policy)
         before, self.catalog = self.catalog, catalog
+        streams = self._created
+        self._number(before, catalog)
         try:
             planned = self._plan(created)
         except BaseException:
-            self.catalog = before
+            self.catalog, self._created = before, streams
             raise
-        self._log.add_statement(sql, at_s)
+        if not all(isinstance(statement, Show | Describe | Explain) for statement, _ in effects):
+            self._log.add_statement(sql, at_s)
         if planned:
             self._start(planned)
         for statement, _ in effects:
@@ -266,6 +357,9 @@ class Engine:
     def _plan(self, queries: Sequence[Query]) -> list[Query]:
         """The plans that will run; opens what they read, so that a mistake shows before anything starts."""
         graph, planned = self._planned, []
+        for query in queries:
+            if query.one_time:
+                window_us(query)
         since = self._since + 1 if self._feeding else 0
         for query in queries:
             chosen = admit(graph, query, self.catalog.rates())
@@ -295,6 +389,13 @@ class Engine:
                             relation, epoch, {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes}
                         )
 
+    def _number(self, before: Catalog, after: Catalog) -> None:
+        """Rows of equal time are in the order in which their streams were created."""
+        for name in after.streams:
+            if name not in before.streams:
+                self._numbers[name] = self._created
+                self._created += 1
+
     def _stream(self, name: str) -> Stream:
         return self.catalog.streams[name]
 
@@ -302,7 +403,7 @@ class Engine:
         source = sources.make(stream, self._base)
         if isinstance(source, StructuredSource):
             source.attach(self._spark, self._root / "checkpoints" / stream.name)
-        number, standing = self._standings.get(stream.name) or (len(self._standings), Standing())
+        number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], Standing())
         self._standings[stream.name] = number, standing
         self._sources[stream.name] = source
         idle = stream.options.get("idle")
@@ -316,10 +417,15 @@ class Engine:
         for query in planned:
             self._log.put_query(query.name, document.write(query), {})
             self._add_own_sink(query)
+            self._note_one_time(query)
         self._coordinator.handle(QueriesSubmitted(self._coordinator.now(), tuple(planned)))
         for query in planned:
             if query.stop_s is not None:
                 self._coordinator.at(query.stop_s, partial(self._stop, query.name, drain=False))
+
+    def _note_one_time(self, query: Query) -> None:
+        if query.one_time and not self._coordinator.lives.get(query.name, {}).get("rows"):
+            self._coordinator.one_time[query.name] = window_us(query)
 
     def _effect(self, statement: Statement) -> None:
         match statement:
@@ -343,6 +449,7 @@ class Engine:
     def _stop(self, name: str, *, drain: bool) -> None:
         if name in self._planned.queries:
             self._planned = remove(self._planned, name)
+            self._log.set("stopping", {**self._log.get("stopping", {}), name: drain})
             self._handle(QueryStopped(self._coordinator.now(), name, drain))
 
     def _switch(self, policy: str) -> None:
@@ -374,8 +481,9 @@ class Engine:
         self._deliveries.add(delivery.query, f"sink {delivery.name}", made)
 
     def results(self, query: str) -> pa.Table:
-        """A query's results so far as Arrow: all of them if they go to files, else the last ones."""
+        """A query's committed results as Arrow: all of them if they go to files, else the last ones."""
         name = self._known(query)
+        self._deliveries.settle()
         for sink in self._deliveries.sinks_of(name):
             if isinstance(sink, FileSink) and self._out is not None:
                 columns = arrow_schema(result_schema(self.catalog_query(name)))
@@ -396,14 +504,23 @@ class Engine:
         return made
 
     def on_result(self, query: str, function: Callable[[pa.Table, int], None]) -> None:
-        """Calls a function with each result and its position: at least once, in order."""
+        """Calls a function with each result and its position: in order, and again if it raises."""
         name = self._known(query)
-        self._call(lambda: self._deliveries.add(name, f"callback {name}", CallbackSink(name, function)))
+        made = CallbackSink(name, function)
+        self._call(lambda: self._deliveries.add(name, f"callback {id(made)} of {name}", made))
 
     # --- rows ---
 
-    def push(self, stream: str, rows: pa.Table | list[dict[str, Any]], timeout: float | None = 10.0) -> None:
-        """Puts rows at the end of a pushed stream; returns when they are in the log."""
+    def push(
+        self,
+        stream: str,
+        rows: pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]],
+        timeout: float | None = 10.0,
+    ) -> None:
+        """Puts rows at the end of a pushed stream: all of them, or none if one does not fit.
+
+        Returns when they are in the log; before the engine runs, they wait for it.
+        """
         ticket = self._pushed(stream).push(rows)
         if self._feeding and not ticket.wait(timeout):
             raise EngineError(f"rows for stream '{stream}' were not logged within {timeout} s")
@@ -413,17 +530,23 @@ class Engine:
         self._pushed(stream).end()
 
     def _pushed(self, stream: str) -> PushSource:
-        source = self._sources.get(stream)
+        self._check_open()
+        known = self.catalog.streams
+        name = next((name for name in known if name.lower() == stream.lower()), None)
+        if name is None:
+            raise EngineError(f"there is no stream '{stream}'.{closest(stream, known)}")
+        source = self._sources.get(name)
         if isinstance(source, PushSource):
             return source
-        if stream in self.catalog.streams and source is None:
-            raise EngineError(f"no query reads stream '{stream}' yet; submit one before pushing rows")
-        raise EngineError(f"'{stream}' is not a stream that rows are pushed to")
+        if known[name].format != "push":
+            raise EngineError(f"the rows of stream '{name}' come from {known[name].format}, not from Python")
+        raise EngineError(f"no query reads stream '{name}' yet; submit one before pushing rows")
 
     # --- running ---
 
     def start(self) -> None:
         """Begins to take in rows."""
+        self._check_open()
         if not self._feeding:
             self._feeding = True
             for feed in self._feeds.values():
@@ -450,6 +573,21 @@ class Engine:
                 self._coordinator.settled.wait(wait_s)
             time.sleep(0.005 if until == "drained" and self._feeder.ended else wait_s)
 
+    def settle(self, timeout: float = 10.0) -> bool:
+        """Waits until all rows that came in are processed, and their results delivered; False if they are not.
+
+        Windows stay open until later rows, or the end of the stream, close them.
+        """
+        self.start()
+        until_s = time.monotonic() + timeout
+        while (left_s := until_s - time.monotonic()) > 0:
+            self.check()
+            self._coordinator.settled.wait(min(left_s, 0.1))
+            if self._call(self._coordinator.nothing_left):
+                self._deliveries.settle(left_s)
+                return True
+        return False
+
     def drained(self) -> bool:
         """Whether all streams have ended and nothing is left to do."""
         if not self._feeder.ended or not self._coordinator.settled.is_set():
@@ -464,12 +602,18 @@ class Engine:
 
     def use_policy(self, policy: str) -> None:
         """Another policy from now on."""
-        _check_policy(policy)
+        check_policy(policy)
         self._call(lambda: self._switch(policy))
 
     def suspend(self, query: str) -> None:
         """Holds a query; its rows wait."""
-        self._call(lambda: self._handle(QuerySuspended(self._coordinator.now(), self._known(query))))
+        name = self._known(query)
+
+        def suspended() -> None:
+            self._handle(QuerySuspended(self._coordinator.now(), name))
+            self._log.set("suspended", sorted({*self._log.get("suspended", []), name}))
+
+        self._call(suspended)
 
     def resume(self, query: str) -> None:
         """Lets a query go on, one that failed too."""
@@ -478,6 +622,7 @@ class Engine:
         def resumed() -> None:
             self._coordinator.failures.pop(name, None)
             self._handle(QueryResumed(self._coordinator.now(), name))
+            self._log.set("suspended", sorted({*self._log.get("suspended", [])} - {name}))
 
         self._call(resumed)
 
@@ -500,6 +645,11 @@ class Engine:
     def problems(self) -> dict[str, str]:
         """Sinks that cannot be written to, and why."""
         return dict(self._deliveries.problems)
+
+    def read_up_to(self, stream: str) -> int:
+        """The offset of a stream up to which every query has processed and committed its rows."""
+        offset: int = self._call(lambda: self._coordinator.read_up_to(stream))
+        return offset
 
     def recorded_streams(self) -> dict[str, pa.Table]:
         """Each stream's log, if it is kept: its columns, and what ingest decided about each row."""
@@ -526,10 +676,12 @@ class Engine:
         return self._coordinator.queued_bytes < self._memory / 2
 
     def _call(self, action: Callable[[], Any]) -> Any:
+        self._check_open()
         return self._coordinator.call(action)
 
 
-def _check_policy(text: str) -> None:
+def check_policy(text: str) -> None:
+    """Refuses a policy that there is not, or that cannot run here."""
     if parse(text).needs_oracle:
         raise PolicyError(f"policy '{text}' needs the true cost of every row, which only the simulator knows")
 

@@ -28,6 +28,8 @@ from penstock.sql.catalog import Stream
 #: The most rows of a batch, and the longest the feeder waits before it looks again.
 MOST_ROWS = 50_000
 TICK_S = 0.02
+#: Rows that come within so long of one another share a batch: each costs a file and a record.
+GATHER_S = 0.01
 #: A live stream that brings nothing for so long does not hold the others up.
 IDLE_S = 60.0
 
@@ -81,9 +83,10 @@ class Feeder:
         letters: DeadLetters,
         deliver: Callable[[Ingested], None],
         may_read: Callable[[], bool],
+        first_rows: int = MOST_ROWS,
     ) -> None:
         self._store, self._relations, self._letters = store, relations, letters
-        self._deliver, self._may_read = deliver, may_read
+        self._deliver, self._may_read, self._first_rows = deliver, may_read, first_rows
         self._feeds: dict[str, Feed] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -94,7 +97,7 @@ class Feeder:
         """One more stream; it begins, or goes on where its log stands."""
         now_us = clock_us()
         feed.source.open(feed.standing.position, now_us)
-        feed.heard_us = now_us
+        feed.heard_us, feed.closed = now_us, feed.standing.ended
         with self._lock:
             self._feeds[feed.stream.name] = feed
 
@@ -113,9 +116,9 @@ class Feeder:
 
     @property
     def ended(self) -> bool:
-        """Whether every stream has ended."""
+        """Whether every stream has ended, and the coordinator has been told."""
         with self._lock:
-            return all(feed.standing.ended for feed in self._feeds.values())
+            return all(feed.closed for feed in self._feeds.values())
 
     def feeds(self) -> dict[str, Feed]:
         """The streams that are fed."""
@@ -142,14 +145,16 @@ class Feeder:
                 continue
             if feed.source.full_speed and not self._may_read():
                 continue
-            arrived = feed.source.poll(now_us, MOST_ROWS)
+            most = min(MOST_ROWS, max(self._first_rows, feed.standing.offset // 2))
+            arrived = feed.source.poll(now_us, most)
             if arrived is not None:
                 self.take_in(feed, arrived, now_us)
             if feed.source.ended:
                 self._end(feed, now_us)
             elif arrived is None:
                 self._beat(feed, now_us)
-            due_us = min(due_us, max(now_us, feed.source.next_us(now_us)))
+            soonest_us = now_us + (0 if feed.source.full_speed else round(GATHER_S * 1_000_000))
+            due_us = min(due_us, max(soonest_us, feed.source.next_us(now_us)))
         return max(0.0, (due_us - clock_us()) / 1e6)
 
     def _deliver_versions(self, version: tuple[str, int, Ref]) -> None:
@@ -180,6 +185,7 @@ class Feeder:
     def _end(self, feed: Feed, now_us: int) -> None:
         feed.standing.mark, feed.standing.ended = END, True
         self._log(feed, None, now_us, now_us, now_us)
+        feed.closed = True
 
     def _beat(self, feed: Feed, now_us: int) -> None:
         """A stream that has been idle for long is as far as the others are."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import shutil
+import threading
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.engines.spark.operators.base import Released, quote
-from penstock.engines.spark.session import is_local
+from penstock.engines.spark.session import is_alive, is_local
 from penstock.engines.spark.store import write
 from penstock.errors import StepError
 
@@ -31,6 +32,8 @@ from penstock.errors import StepError
 _PRETENDED_BYTES = 1 << 40
 
 _SERIAL = itertools.count()
+#: Jobs that no unit uses at the moment.
+_MOST_IDLE = 200
 
 
 class Jobs:
@@ -40,29 +43,56 @@ class Jobs:
         self._spark = spark
         self._root = root
         self._local = is_local(spark)
+        self._lock = threading.Lock()
+        self._idle: dict[tuple[str, bool], Job] = {}
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
 
+    @property
+    def alive(self) -> bool:
+        """Whether jobs can be run at all."""
+        return is_alive(self._spark)
+
     def prepare(self, released: Released, *, together: bool = True) -> Job:
         """A job for that SQL; `together` if its rows must meet in one partition, as in joins and groups."""
+        with self._lock:
+            idle = self._idle.pop((released.sql, together), None)
+        if idle is not None:
+            return idle
         number = next(_SERIAL)
         if not self._local:
-            return SentJob(self._spark, released, number)
+            return SentJob(self._spark, released, number, together=together)
         return FileJob(self._spark, released, number, self._root / str(number), together=together)
+
+    def give_back(self, job: Job) -> None:
+        """A job that its unit needs no more; after a change of cut and back another will want the same."""
+        with self._lock:
+            self._idle[job.key] = job
+            while len(self._idle) > _MOST_IDLE:
+                self._idle.pop(next(iter(self._idle))).discard()
 
 
 class Job:
     """SQL that can be run over tables. One run at a time."""
 
-    def __init__(self, spark: SparkSession, released: Released, number: int) -> None:
+    def __init__(self, spark: SparkSession, released: Released, number: int, *, together: bool) -> None:
         self._spark = spark
         self._released = released
+        self._together = together
         self._views = {name: f"__in_{number}_{name}" for name in released.inputs}
         self.runs = 0
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """What comes out."""
         raise NotImplementedError
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What it does."""
+        return self._released.sql, self._together
+
+    def discard(self) -> None:
+        """Leaves nothing behind."""
 
     def _frame(self, inputs: Mapping[str, DataFrame]) -> DataFrame:
         for name, frame in inputs.items():
@@ -87,9 +117,8 @@ class FileJob(Job):
     def __init__(
         self, spark: SparkSession, released: Released, number: int, root: Path, *, together: bool
     ) -> None:
-        super().__init__(spark, released, number)
+        super().__init__(spark, released, number, together=together)
         self._root = root
-        self._together = together
         self._planned: DataFrame | None = None
         self._reusable = True
         root.mkdir()
@@ -103,6 +132,15 @@ class FileJob(Job):
             write(_needed(tables[name], columns), path.with_suffix(".new"))
             path.with_suffix(".new").rename(path)
         return _collected(frame)
+
+    def discard(self) -> None:
+        """Deletes its files."""
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    @property
+    def planned_once(self) -> bool:
+        """Whether the plan is used again."""
+        return self._planned is not None
 
     def _path(self, name: str) -> Path:
         return self._root / f"{name}.parquet"

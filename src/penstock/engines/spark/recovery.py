@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ class Stood:
     """What the commit log says."""
 
     queries: list[Query]
+    waiting: list[Query]  # accepted, but not started
     graph: Graph
     streams: dict[str, tuple[int, Standing]]
     batches: dict[str, list[tuple[int, Batch]]]
@@ -54,9 +55,12 @@ class Stood:
 
 def stood(log: CommitLog) -> Stood:
     """Reads the commit log."""
-    queries = [document.read(plan) for _, plan, _ in log.queries()]
+    lives = log.results()
+    accepted = [document.read(plan) for _, plan, _ in log.queries()]
+    queries = [query for query in accepted if "from" in lives.get(query.name, {})]
     return Stood(
         queries,
+        [query for query in accepted if query not in queries],
         merge(Graph(), queries),
         {name: (number, Standing(**values)) for name, (number, values) in log.streams().items()},
         log.batches(),
@@ -69,20 +73,19 @@ def stood(log: CommitLog) -> Stood:
             name: {epoch: Ref(**version) for epoch, version in versions.items()}
             for name, versions in log.versions().items()
         },
-        log.results(),
+        lives,
         [ref for _, _, ref in log.outbox()],
     )
 
 
-def restore(coordinator: Coordinator, stood: Stood) -> None:
+def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]) -> None:
     """Puts control and coordinator where they stood. The first thing control hears of."""
-    if not stood.queries:
+    if not stood.queries and not stood.streams:
         return
     coordinator.states = {name: state for name, (state, _) in stood.states.items()}
     coordinator.outputs = {name: mark for name, (_, mark) in stood.states.items()}
     coordinator.marks = dict(stood.marks)
     coordinator.asked = dict(stood.asked)
-    coordinator.lives = dict(stood.lives)
     for query in stood.queries:
         coordinator.measures[query.name] = QueryMeasures(since_s=now_s())
     for name, batches in stood.batches.items():
@@ -104,7 +107,14 @@ def restore(coordinator: Coordinator, stood: Stood) -> None:
         marks = [batch.ref.mark for batch in one.batches]
         coordinator.pushed[one.port] = max(marks, default=UNKNOWN)
     coordinator.handle(
-        Restored(coordinator.now(), tuple(stood.queries), tuple(stood.units.values()), tuple(contents))
+        Restored(
+            coordinator.now(),
+            tuple(stood.queries),
+            tuple(stood.units.values()),
+            tuple(contents),
+            tuple(name for name in coordinator.log.get("suspended", []) if name in stood.graph.queries),
+            {name: weight for name, weight in weights.items() if name in stood.graph.queries},
+        )
     )
 
 

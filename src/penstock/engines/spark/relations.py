@@ -44,7 +44,7 @@ class Relations:
             self._tables[table.name] = table
             if table.name in self._versions:  # there from before a restart
                 return []
-            return [self._read(table)]
+            return self._read(table)
 
     def restore(self, name: str, versions: dict[int, Ref], epoch: int) -> None:
         """What was known before a restart."""
@@ -61,21 +61,24 @@ class Relations:
             for name, table in self._tables.items():
                 try:
                     if fingerprint(table, self._base) != self._prints.get(name):
-                        found.append(self._read(table))
+                        found += self._read(table)
                 except PenstockError as error:  # half-written, or gone: the version that is there stays
                     self._complain(f"table '{name}' stays as it was: {error}")
         return found
 
-    def _read(self, table: Table) -> tuple[str, int, Ref]:
+    def _read(self, table: Table) -> list[tuple[str, int, Ref]]:
+        """The version that is there now, unless it is the one that is known."""
         seen = fingerprint(table, self._base)
         rows = read_table(table, self._base)
         self._prints[table.name] = seen
-        ref = self._store.put(rows, f"table-{table.name}")
         known = self._versions.setdefault(table.name, [])
+        if known and rows.equals(self._store.get(known[-1][1])):
+            return []
+        ref = self._store.put(rows, f"table-{table.name}")
         if known:
             self.epoch += 1
         known.append((self.epoch if known else 0, ref))
-        return table.name, known[-1][0], ref
+        return [(table.name, known[-1][0], ref)]
 
     def until(self, name: str, last: int) -> pa.Table:
         """The versions that rows up to that epoch may meet, with the epochs for which each counts."""

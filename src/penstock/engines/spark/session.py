@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from penstock.errors import EngineError
 
-__all__ = ["SparkSession", "is_local", "make", "own"]
+__all__ = ["SparkSession", "is_alive", "is_local", "make", "own"]
 
 JAVA_VERSION = 17
 
@@ -22,6 +26,7 @@ SETTINGS = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.files.maxPartitionBytes": str(1 << 42),
+    "spark.sql.maxSinglePartitionBytes": str(1 << 62),  # or large inputs of a join would be exchanged
     "spark.sql.files.openCostInBytes": "0",
     "spark.sql.parquet.filterPushdown": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
@@ -30,8 +35,11 @@ SETTINGS = {
 }
 
 
-def make(workers: int = 2, master: str | None = None) -> SparkSession:
-    """A session: with whatever master the environment names, else on this machine's cores."""
+def make(workers: int = 2, master: str | None = None, log: Path | None = None) -> SparkSession:
+    """A session: with whatever master the environment names, else on this machine's cores.
+
+    What the JVM says goes to a file, by default a temporary one: it is for developers, not for users.
+    """
     if "SPARK_REMOTE" not in os.environ:
         _check_java()
     builder = SparkSession.builder.appName("penstock")
@@ -40,13 +48,35 @@ def make(workers: int = 2, master: str | None = None) -> SparkSession:
     elif "MASTER" not in os.environ and "PYSPARK_SUBMIT_ARGS" not in os.environ:
         builder = builder.master(f"local[{max(workers, os.cpu_count() or 1)}]")
     logging = Path(__file__).with_name("log4j2.properties")
-    return (
+    builder = (
         builder.config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "2g")
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging.as_uri()}")
-        .getOrCreate()
     )
+    said = log or Path(tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")[1])
+    try:
+        with _errors_to(said):  # the JVM keeps the standard error it is started with
+            return builder.getOrCreate()
+    except Exception as error:
+        raise EngineError(
+            f"Spark does not start: {str(error).strip().partition(chr(10))[0]}; what it said is in {said}"
+        ) from error
+
+
+@contextmanager
+def _errors_to(path: Path) -> Iterator[None]:
+    """The process's standard error in a file, for a while."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    try:
+        os.dup2(file, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(file)
 
 
 def own(spark: SparkSession) -> SparkSession:
@@ -55,6 +85,14 @@ def own(spark: SparkSession) -> SparkSession:
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     return session
+
+
+def is_alive(spark: SparkSession) -> bool:
+    """Whether there is still a Spark behind it."""
+    try:
+        return not spark.sparkContext._jsc.sc().isStopped()
+    except Exception:  # py4j says in several ways that nobody answers
+        return False
 
 
 def is_local(spark: SparkSession) -> bool:

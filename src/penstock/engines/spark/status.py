@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.engines.spark.coordinator import Coordinator, Totals
@@ -21,6 +21,7 @@ class QueryStatus:
     rows: int
     latencies: Latencies
     staleness: float
+    stale_s: float
     queue_bytes: float
     late_rows: int
     bad_rows: int
@@ -86,6 +87,7 @@ def status(coordinator: Coordinator, feeds: dict[str, Feed], wishes: dict[str, Q
             coordinator.lives.get(name, {}).get("rows", 0),
             measures.latencies.copy(),
             measures.staleness(at_s),
+            measures.stale_s,
             waiting.get(name, 0.0),
             sum(feed.standing.late for feed in streams),
             sum(feed.standing.bad for feed in streams),
@@ -97,6 +99,6 @@ def status(coordinator: Coordinator, feeds: dict[str, Feed], wishes: dict[str, Q
         {name: feed.standing.offset for name, feed in feeds.items()},
         coordinator.queued_bytes,
         coordinator.store.held_bytes,
-        coordinator.totals,
+        replace(coordinator.totals),
         control.policy.text,
     )

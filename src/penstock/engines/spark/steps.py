@@ -35,7 +35,8 @@ from penstock.policies.layout import UnitPlace
 class Held:
     """What a batch's `ref` is here: its stored table (none without rows), its watermark, when it came.
 
-    Of a stream's batch also: the stream's number, what `now()` is, and the epoch of stored relations.
+    Of a stream's batch also: the stream's number, what `now()` is, and the epoch of stored relations; of
+    others, the last epoch of their rows and the first.
     """
 
     ref: Ref | None
@@ -44,6 +45,12 @@ class Held:
     stream: int = -1
     now_us: int = 0
     epoch: int = 0
+    first_epoch: int | None = None
+
+    @property
+    def oldest_epoch(self) -> int:
+        """No row is of an earlier one."""
+        return self.epoch if self.first_epoch is None else self.first_epoch
 
 
 @dataclass(slots=True)
@@ -78,11 +85,17 @@ class UnitRunner:
         store: Store,
         relations: Relations,
     ) -> None:
-        self.graph, self._place, self._layouts, self._stateful = graph, place, layouts, stateful
-        self._compiler = Compiler(graph, place, layouts, stateful)
-        self._jobs, self._store, self._relations = jobs, store, relations
+        self.graph, self.place, self.layouts, self.stateful = graph, place, layouts, stateful
+        self.compiler = Compiler(graph, place, layouts, stateful)
+        self._jobs, self.store, self.relations = jobs, store, relations
         self._parts: dict[object, tuple[Part, Job]] = {}
         self._folds: dict[str, Job] = {}
+
+    def close(self) -> None:
+        """Gives its jobs back; there may be a unit that can use them."""
+        for job in (*(job for _, job in self._parts.values()), *self._folds.values()):
+            self._jobs.give_back(job)
+        self._parts, self._folds = {}, {}
 
     def run(
         self, takes: tuple[Take, ...], marks: Marks, outputs: Outputs, states: Mapping[str, State]
@@ -120,11 +133,11 @@ class _Step:
     def take(self, takes: tuple[Take, ...]) -> Result:
         """The whole step."""
         began = time.perf_counter()
-        result, place, graph = self._result, self._of._place, self._of.graph
+        result, place, graph = self._result, self._of.place, self._of.graph
         before = dict(self._marks)
         self._enter(takes)
         for name in place.unit.operators:
-            if name in self._of._stateful:
+            if name in self._of.stateful:
                 slots = range(len(graph.nodes[name].inputs))
                 grown = any(
                     self._marks.get((name, s), UNKNOWN) > before.get((name, s), UNKNOWN) for s in slots
@@ -148,7 +161,7 @@ class _Step:
             for edge in take.edges:
                 key = edge.reader, edge.slot
                 raise_to(self._marks, key, take.batches[-1].ref.mark)
-                self._result.entry_marks[key] = self._marks[key]
+                self._result.entry_marks[key] = self._marks.get(key, UNKNOWN)
             full = [batch for batch in take.batches if batch.ref.ref is not None]
             if full:
                 edges += take.edges
@@ -158,12 +171,12 @@ class _Step:
         reading = tuple(sorted(set(edges), key=lambda edge: (edge.port, edge.reader, edge.slot)))
         named = {name: pa.concat_tables(tables[port]) for port, name in entry_inputs(reading).items()}
         self._result.rows = sum(table.num_rows for table in named.values())
-        self._job(*self._of.part(reading, lambda: self._of._compiler.entry(reading)), named)
+        self._job(*self._of.part(reading, lambda: self._of.compiler.entry(reading)), named)
 
     def _rows(self, port: Port, held: Held, lo: int) -> pa.Table:
         """A batch as the port lays it out; a stream's gets the columns that are the same for all its rows."""
-        table = self._of._store.get(held.ref)  # type: ignore[arg-type]
-        layout = self._of._layouts.ports[port]
+        table = self._of.store.get(held.ref)  # type: ignore[arg-type]
+        layout = self._of.layouts.ports[port]
         if held.stream >= 0:
             count = table.num_rows
             if layout.order:
@@ -179,7 +192,7 @@ class _Step:
     def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
         """Runs a part; what comes out goes where it belongs."""
         began = time.perf_counter()
-        stored = {alias: self._of._relations(name, self._epoch) for name, alias in part.relations.items()}
+        stored = {alias: self._of.relations(name, self._epoch) for name, alias in part.relations.items()}
         outputs = part.outputs(job.run({**tables, **stored}))
         self._result.job_s += time.perf_counter() - began
         self._result.jobs += 1
@@ -216,7 +229,7 @@ class _Step:
 
     def _advance(self, name: str) -> None:
         """A stateful operator's turn, and the jobs over what it releases."""
-        operator = self._of._stateful[name]
+        operator = self._of.stateful[name]
         arrived = {slot: pa.concat_tables(parts) for slot, parts in self._arrived.pop(name, {}).items()}
         slots = range(len(self._of.graph.nodes[name].inputs))
         marks = tuple(self._marks.get((name, slot), UNKNOWN) for slot in slots)
@@ -224,7 +237,7 @@ class _Step:
         self._result.states[name] = turn.state
         self._outputs[name] = max(turn.mark, self._outputs.get(name, UNKNOWN))
         for release in turn.releases:
-            make = partial(self._of._compiler.release, name, release.variant)
+            make = partial(self._of.compiler.release, name, release.variant)
             part, job = self._of.part((name, release.variant), make)
             self._job(part, job, release.tables)
 
@@ -232,11 +245,11 @@ class _Step:
 
     def put(self, table: pa.Table) -> Ref:
         """Stores a table."""
-        return self._of._store.put(table, "state")
+        return self._of.store.put(table, "state")
 
     def get(self, ref: Ref) -> pa.Table:
         """Loads a table."""
-        return self._of._store.get(ref)
+        return self._of.store.get(ref)
 
     def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Runs SQL over tables as a Spark job of its own."""

@@ -7,6 +7,7 @@ finds everything on disk, and a backlog costs disk, not the process.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable
@@ -46,7 +47,7 @@ class Store:
         with self._lock:
             self._serial += 1
             name = f"{kind}-{self._serial}.parquet"
-        write(table, self._root / name)
+        write(table, self._root / name, sync=True)
         ref = Ref(name, table.num_rows, table.nbytes)
         self._hold(ref, table)
         return ref
@@ -100,13 +101,17 @@ class Store:
                 self._held_bytes -= old.nbytes
 
 
-def write(table: pa.Table, path: Path) -> None:
+def write(table: pa.Table, path: Path, *, sync: bool = False) -> None:
     """One uncompressed row group without statistics: what is quickest to write and to read."""
-    pq.write_table(
-        table,
-        path,
-        compression="none",
-        use_dictionary=False,
-        write_statistics=False,
-        row_group_size=max(1, table.num_rows),
-    )
+    with path.open("wb") as file:
+        pq.write_table(
+            table,
+            file,
+            compression="none",
+            use_dictionary=False,
+            write_statistics=False,
+            row_group_size=max(1, table.num_rows),
+        )
+        if sync:  # before a commit that names it
+            file.flush()
+            os.fsync(file.fileno())

@@ -168,3 +168,24 @@ def test_every_row_once_whatever_happens(
 def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"option 'path': there is no directory .*in; make it"):
         opened(ONE, tmp_path)
+
+
+def test_it_ends_when_the_file_that_says_so_is_there_and_all_others_are_read(tmp_path: Path) -> None:
+    ending = stream("json", TEMPS, path="in", arriving="true", end="_SUCCESS")
+    arrive(tmp_path, "a.json", 1)
+    source = opened(ending, tmp_path)
+    assert numbers(source, 1) == [1]
+    assert not source.ended
+    arrive(tmp_path, "b.json", 2, 3)
+    (tmp_path / "in" / "_SUCCESS").touch()
+    first = source.poll(2, 1)
+    assert first is not None
+    assert not source.ended
+    arrive(tmp_path, "late.json", 4)  # it came while the directory was looked through
+    assert numbers(source, 3) == [3, 4]
+    assert source.ended
+
+
+def test_the_file_that_says_the_end_must_not_look_like_data(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="'done' would be read as data"):
+        opened(stream("json", TEMPS, path="in", arriving="true", end="done"), tmp_path)

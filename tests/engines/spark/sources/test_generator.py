@@ -129,6 +129,11 @@ def test_an_endless_generator_never_ends() -> None:
             {"columns.n": "time(1s)"},
             "option 'columns.n': time(…) makes timestamps and dates; the column is an int",
         ),
+        ({"columns.t": "arrival(60)"}, "option 'columns.t': arrival(…) needs a pace: give 'rate'"),
+        (
+            {"columns.t": "arrival(0)", "rate": "1/s"},
+            "option 'columns.t': arrival(0, …): the speed is more than 0",
+        ),
         ({"columns.t": "sequence"}, "option 'columns.t': a number cannot fill a column of timestamp"),
         ({"columns.t": "time(1)"}, "option 'columns.t': '1' has no unit; write '1 s' or '1 ms'"),
         (
@@ -148,3 +153,20 @@ def test_generators_that_make_no_sense(options: dict[str, str], message: str) ->
     with pytest.raises(SourceError) as caught:
         make(stream("generator", TEMPS, **options), Path())
     assert str(caught.value).startswith(f"stream 's', {message}")
+
+
+def test_arrival_is_when_a_row_arrives_on_a_clock_that_runs_faster() -> None:
+    one = stream(
+        "generator",
+        Schema.of(t="timestamp"),
+        rows="20",
+        schedule="1s at 10/s, 1s at 5/s",
+        start="2026-01-01 06:00:00",
+        columns__t="arrival(3600)",
+    )
+    found = drained(opened(one, Path()))
+    since_h = [(row["t"] - datetime(2026, 1, 1, 6, tzinfo=UTC)).total_seconds() / 3600 for row in rows(found)]
+    assert since_h == pytest.approx([at_us / 1e6 for a in found for at_us in a.at_us])
+    assert since_h[:3] == pytest.approx([0.0, 0.1, 0.2])
+    assert since_h[10:12] == pytest.approx([1.0, 1.2])
+    assert since_h[15] == pytest.approx(2.0)

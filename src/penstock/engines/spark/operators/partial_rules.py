@@ -4,8 +4,8 @@
 two lots, and the result of that. `direct` is the function over rows, with the order of rows written out.
 
 What depends on order goes by a row's place. `first` is the value at the least place, `last` that at the
-greatest, a list is sorted by place, and a set by the places where its values came first. Of rows with equal keys `min_by` and `max_by` take the last, which is
-what Spark does with rows that come in order.
+greatest, a list is sorted by place, and a set by the places where its values came first. Of rows with equal
+keys `min_by` and `max_by` take the last, which is what Spark does with rows that come in order.
 
 Sums of whole numbers and of decimals raise when they overflow, as Spark's do; so may a part of a sum whose
 whole would not, depending on the parts. Averages of decimals of more than 18 digits keep their rows, since

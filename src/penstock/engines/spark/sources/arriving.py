@@ -4,6 +4,9 @@ Files are taken in the order in which they came to the directory, which is their
 it; the modification time of a file that was moved in may be of long ago). The position need not list every
 file that was read: those that had changed well before the newest one seen, when the directory was last
 looked through, are all read, and only names from after that are kept.
+
+The stream ends when a file of the name that the option `end` gives is there, such as Hadoop's `_SUCCESS`, and
+all others are read; without the option it never does.
 """
 
 from __future__ import annotations
@@ -34,11 +37,14 @@ class Arriving:
 
     live = True
     full_speed = False
-    ended = False
 
     def __init__(self, options: Options, schema: pa.Schema, reader: Reader) -> None:
         self._options = options
         self._directory = options.path("path", "the directory that files arrive in")
+        self._end = options.text("end", "")
+        if self._end and counts(self._end):
+            raise options.error("end", f"'{self._end}' would be read as data; begin its name with . or _")
+        self.ended = False
         self._nothing = schema.empty_table()
         self._walk = Walk(reader, schema)
         #: Files on their way, in order: change time in ns, name, and when they arrived.
@@ -72,6 +78,7 @@ class Arriving:
 
     def poll(self, now_us: int, most_rows: int) -> Arrived | None:
         """Rows of files that are there by now."""
+        closing = self._end in self._seen  # so the look that follows finds every file that came before
         self._look(now_us)
         before = (self._walk.file, self._walk.inside)
         tables: list[pa.Table] = []
@@ -91,6 +98,7 @@ class Arriving:
         self._walk.peek()
         bad += self._walk.take(0)
         self._finish_files()
+        self.ended = closing and not self._pending
         if not tables and not bad and before == (self._walk.file, self._walk.inside):
             return None
         whole = pa.concat_tables(tables) if tables else self._nothing

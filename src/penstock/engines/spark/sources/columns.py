@@ -23,6 +23,10 @@ BLOCK = 4096
 #: Makes the values of rows first, …, first + BLOCK; the last argument is when time begins, in microseconds.
 Column = Callable[[np.random.Generator, int, int], pa.Array]
 _Numbers = Callable[[np.random.Generator, int], npt.NDArray[np.float64 | np.int64]]
+#: When rows first, …, first + BLOCK arrive, in nanoseconds after the start.
+Arrivals = Callable[[int], npt.NDArray[np.int64]]
+#: The same in microseconds.
+_Micros = Callable[[int], npt.NDArray[np.floating]]
 
 KINDS = (
     "sequence",
@@ -32,16 +36,17 @@ KINDS = (
     "choice(a, b, …)",
     "constant(x)",
     "time(step, jitter)",
+    "arrival(speed, jitter)",
     "null(p, …)",
 )
 
 
-def read_column(text: str, type_: pa.DataType) -> Column:
+def read_column(text: str, type_: pa.DataType, arrivals: Arrivals | None = None) -> Column:
     """A column of that type from its expression; ValueError with what to write instead."""
     name, arguments = _call(text)
     match name, arguments:
         case "null", [share, of]:
-            return _sometimes_null(_number(share), read_column(of, type_))
+            return _sometimes_null(_number(share), read_column(of, type_, arrivals))
         case "choice", [_, *_]:
             values = _typed([argument.strip() for argument in arguments], type_)
             return lambda rng, first, start: values.take(pa.array(rng.integers(0, len(values), BLOCK)))  # noqa: ARG005
@@ -49,7 +54,9 @@ def read_column(text: str, type_: pa.DataType) -> Column:
             values = _typed([value.strip()], type_)
             return lambda rng, first, start: values.take(pa.array(np.zeros(BLOCK, np.int64)))  # noqa: ARG005
         case "time", [step, *jitter] if len(jitter) <= 1:
-            return _time(seconds(step), seconds(jitter[0]) if jitter else 0.0, type_)
+            return _time(name, _steps(seconds(step)), jitter, type_)
+        case "arrival", [speed, *jitter] if len(jitter) <= 1:
+            return _time(name, _sped(arrivals, _number(speed)), jitter, type_)
         case "sequence", []:
             return _numeric(lambda rng, first: np.arange(first, first + BLOCK), type_)  # noqa: ARG005
         case "uniform", [low, high]:
@@ -125,15 +132,29 @@ def _sometimes_null(share: float, of: Column) -> Column:
     return make
 
 
-def _time(step_s: float, jitter_s: float, type_: pa.DataType) -> Column:
-    """Row n at start + n · step, or up to `jitter` earlier: then rows come out of order."""
+def _steps(step_s: float) -> _Micros:
+    """Row n after n steps."""
+    return lambda first: np.arange(first, first + BLOCK) * (step_s * 1e6)
+
+
+def _sped(arrivals: Arrivals | None, speed: float) -> _Micros:
+    """When rows arrive, on a clock that runs `speed` times as fast."""
+    if arrivals is None:
+        raise ValueError("arrival(…) needs a pace: give 'rate', 'schedule' or 'trace' too")
+    if not speed > 0:
+        raise ValueError(f"arrival({speed:g}, …): the speed is more than 0")
+    return lambda first: arrivals(first) * (speed / 1e3)
+
+
+def _time(name: str, since_us: _Micros, jitter: list[str], type_: pa.DataType) -> Column:
+    """Rows so long after the start, or up to `jitter` earlier: then they come out of order."""
+    jitter_s = seconds(jitter[0]) if jitter else 0.0
     if not (pa.types.is_timestamp(type_) or pa.types.is_date(type_)):
-        raise ValueError(f"time(…) makes timestamps and dates; the column is {a(type_)}")
+        raise ValueError(f"{name}(…) makes timestamps and dates; the column is {a(type_)}")
 
     def make(rng: np.random.Generator, first: int, start_us: int) -> pa.Array:
-        since = np.rint(np.arange(first, first + BLOCK) * (step_s * 1e6))
         late = np.rint(rng.random(BLOCK) * (jitter_s * 1e6))
-        micros = start_us + (since - late).astype(np.int64)
+        micros = start_us + (np.rint(since_us(first)) - late).astype(np.int64)
         return pa.array(micros).cast(pa.timestamp("us", "UTC")).cast(type_, safe=False)
 
     return make

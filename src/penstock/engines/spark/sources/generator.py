@@ -4,6 +4,8 @@ CREATE STREAM motion (t TIMESTAMP, room STRING, level DOUBLE, …) USING generat
     rows '100000', rate '1000/s', seed '7', start '2026-01-01 00:00:00',
     columns.t 'time(10ms, 2s)', columns.room 'choice(hall, kitchen)',
     columns.level 'null(0.01, normal(20, 5))');
+
+`arrival(1440, 2min)` is the time at which a row arrives, on a clock that makes a day of a minute.
 """
 
 from __future__ import annotations
@@ -15,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engines.spark.sources.base import BadRow
-from penstock.engines.spark.sources.columns import BLOCK, Column, default_for, read_column
+from penstock.engines.spark.sources.columns import BLOCK, Arrivals, Column, default_for, read_column
 from penstock.engines.spark.sources.fit import Fitter
 from penstock.engines.spark.sources.options import Options
+from penstock.engines.spark.sources.pace import Pace, Rate, Schedule, Trace
 from penstock.errors import SourceError, closest
 
 #: When made-up time begins unless told.
@@ -27,13 +30,13 @@ START = "2026-01-01 00:00:00"
 class Generator:
     """Made-up rows, a block at a time; a supply for `Replay`."""
 
-    def __init__(self, options: Options, schema: pa.Schema) -> None:
+    def __init__(self, options: Options, schema: pa.Schema, pace: Pace | None = None) -> None:
         self._schema = schema
         self._seed = options.whole("seed", 0)
         self._rows = options.whole("rows", 0) if options.has("rows") else None
         self._start = options.text("start", START)
         self._start_us = 0 if self._start == "now" else _start_us(options, self._start)
-        self._columns = _columns(options, schema)
+        self._columns = _columns(options, schema, _arrivals(pace))
         self._at = 0
         self._block: tuple[int, pa.Table] | None = None
 
@@ -82,7 +85,15 @@ def _start_us(options: Options, text: str) -> int:
     return int(table.column(0).cast(pa.int64())[0].as_py())
 
 
-def _columns(options: Options, schema: pa.Schema) -> dict[str, Column]:
+def _arrivals(pace: Pace | None) -> Arrivals | None:
+    """When a block's rows arrive, if that follows from their numbers alone."""
+    if not isinstance(pace, Rate | Schedule | Trace):
+        return None
+    block = pa.table({"n": np.zeros(BLOCK, np.int8)})
+    return lambda first: pace.times_ns(first, block, 0)
+
+
+def _columns(options: Options, schema: pa.Schema, arrivals: Arrivals | None) -> dict[str, Column]:
     given = options.starting_with("columns.")
     names = {name.lower(): name for name in schema.names}
     for name in given:
@@ -92,7 +103,7 @@ def _columns(options: Options, schema: pa.Schema) -> dict[str, Column]:
     for field in schema:
         text = given.get(field.name.lower()) or default_for(field.name, field.type)
         try:
-            columns[field.name] = read_column(text, field.type)
+            columns[field.name] = read_column(text, field.type, arrivals)
         except (ValueError, SourceError) as problem:
             raise options.error(f"columns.{field.name.lower()}", str(problem)) from None
     return columns

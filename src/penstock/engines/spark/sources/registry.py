@@ -42,7 +42,8 @@ def make(stream: Stream, base_dir: Path) -> Source:
         else:
             source = Replay(Files(options, schema, reader), schema, read_pace(options, stream.time))
     elif stream.format == "generator":
-        source = Replay(Generator(options, schema), schema, read_pace(options, stream.time))
+        pace = read_pace(options, stream.time)
+        source = Replay(Generator(options, schema, pace), schema, pace)
     elif stream.format == "push":
         options.has("rate")
         source = PushSource(stream.name, schema)

@@ -1,0 +1,75 @@
+"""Five times what the machine can process, for a while: memory must keep its limit, and nothing may be lost."""
+
+from __future__ import annotations
+
+import resource
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.session import SparkSession
+
+#: Expensive on purpose, so that the machine can generate much more than it can process.
+_SELECT = """SELECT k, count(*) AS n, max(sha2(repeat(CAST(v AS STRING), 200), 512)) AS digest
+FROM rows GROUP BY k, window(t, '10 seconds')"""
+
+
+def measure(
+    spark: SparkSession,
+    seconds: float,
+    memory_bytes: int,
+    factor: float = 5.0,
+    progress: Callable[[str], None] = lambda _: None,
+) -> dict[str, object]:
+    """Finds the capacity, feeds a multiple of it for so many seconds, and lets it drain."""
+    capacity = _run(spark, 20_000, 10.0, memory_bytes, lambda _: None)
+    rate = round(factor * float(capacity["processed_per_s"]))  # type: ignore[arg-type]
+    progress(f"can process {capacity['processed_per_s']:,.0f} rows/s; {rate:,} rows/s come for {seconds:g} s")
+    return {"bench": "overload", "factor": factor, **_run(spark, rate, seconds, memory_bytes, progress)}
+
+
+def _run(
+    spark: SparkSession, rate: int, seconds: float, memory_bytes: int, progress: Callable[[str], None]
+) -> dict[str, object]:
+    rows = round(rate * seconds)
+    most_held = most_queued = 0.0
+    began = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory(prefix="penstock-bench-") as root,
+        Engine(Path(root, "state"), spark=spark, memory_bytes=memory_bytes) as engine,
+    ):
+        engine.execute(
+            "CREATE STREAM rows (t TIMESTAMP, k STRING, v BIGINT, WATERMARK FOR t AS t - INTERVAL 1 SECONDS) "
+            f"USING generator OPTIONS (rows '{rows}', rate '{rate}/s', columns.t 'time(1ms)', "
+            "columns.k 'choice(a,b,c,d)', columns.v 'sequence');"
+            f"CREATE CONTINUOUS QUERY q AS {_SELECT};"
+        )
+        shown = 0.0
+
+        def watch() -> None:
+            nonlocal most_held, most_queued, shown
+            status = engine.status()
+            most_held = max(most_held, status.held_bytes)
+            most_queued = max(most_queued, status.queued_bytes)
+            if time.monotonic() - shown > 5:
+                shown = time.monotonic()
+                progress(
+                    f"{status.rows_in.get('rows', 0):,} rows in, {status.queued_bytes / 1e6:,.0f} MB wait"
+                )
+
+        engine.run("drained", watch)
+        taken_s = time.monotonic() - began
+        counted = sum(engine.results("q")["n"].to_pylist())
+    return {
+        "rows": rows,
+        "rate_per_s": rate,
+        "seconds": taken_s,
+        "processed_per_s": rows / taken_s,
+        "rows_counted": counted,
+        "memory_limit_bytes": memory_bytes,
+        "most_held_bytes": most_held,
+        "most_queued_bytes": most_queued,
+        "process_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }

@@ -1,0 +1,302 @@
+"""`make chaos`: kills `penstock run` with SIGKILL at random moments, and compares what it wrote in the end.
+
+Each case is a file of queries. The engine is started, killed, and started again with the same command but for
+the policy; then it is left to drain, and every query's files are held against plain Spark batch over the log
+that the engine recorded, and that log against what was fed. None lost, none twice.
+
+    python -m tests.chaos.run --kills 30 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.engines.spark import session
+from penstock.engines.spark.engine import Engine, result_schema
+from penstock.engines.spark.sinks.reading import read_files
+from penstock.engines.spark.sources.types import arrow_schema
+from penstock.oracle.translate import translate
+from penstock.verify.batch import evaluate, recorded
+from penstock.verify.comparison import difference
+from penstock.verify.schedules import usable
+from tests.chaos.feeding import IDLE_AFTER, World
+
+PENSTOCK = str(Path(sys.executable).with_name("penstock"))
+CASES = ("windows", "joins", "shared")
+#: Seconds of streams for each kill: a start, and a while in which rows flow.
+LIFE_S = 14.0
+#: The longest anything may take: to start, to stop after the JVM is gone, to drain.
+PATIENCE_S = 120.0
+DRAIN_S = 900.0
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True)
+class Case:
+    """One file of queries, where it runs, and what went wrong."""
+
+    name: str
+    root: Path
+    world: World
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def state(self) -> Path:
+        return self.root / "state"
+
+    def command(self, policy: str) -> list[str]:
+        return [
+            *(PENSTOCK, "run", str(self.root / "run.sql"), "--keep-log", "--json"),
+            *("--state", str(self.state), "--out", str(self.root / "out")),
+            *("--policy", policy, "--workers", "2"),
+        ]
+
+
+class Life:
+    """The engine from a start to its end."""
+
+    def __init__(self, case: Case, policy: str) -> None:
+        self._case = case
+        self._log = (case.root / "said.txt").open("a")
+        self._before = _tables(case.state)
+        self._began = time.monotonic()
+        self._process = subprocess.Popen(case.command(policy), stdout=self._log, stderr=subprocess.STDOUT)
+
+    @property
+    def age_s(self) -> float:
+        return time.monotonic() - self._began
+
+    def wait(self, seconds: float) -> int | None:
+        """Its exit code, or None if it lives on after so long."""
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        self._log.close()
+        return code
+
+    def wait_for_steps(self) -> None:
+        """Until something has come of the rows it took in."""
+        while self.age_s < PATIENCE_S and self._process.poll() is None:
+            if any(name.startswith(("queue-", "state-")) for name in _tables(self._case.state) - self._before):
+                return
+            time.sleep(0.05)
+
+    def kill(self) -> None:
+        """The engine at once, and its JVM must go with it."""
+        family = _descendants(self._process.pid)
+        self._process.kill()
+        self.wait(PATIENCE_S)
+        if not _gone(family):
+            self._case.problems.append(f"processes {family} outlived the engine")
+
+    def kill_jvm(self) -> bool:
+        """Only the JVM; the engine must notice, and end itself."""
+        family = _descendants(self._process.pid)
+        if not family or self._process.poll() is not None:
+            return False
+        for pid in family:
+            _kill(pid)
+        if self.wait(PATIENCE_S) in (None, 0):
+            self._case.problems.append("the engine went on without its JVM, or ended as if all were well")
+            self.kill()
+        return True
+
+    def interrupt(self) -> None:
+        """As Ctrl-C does: what runs is finished."""
+        self._process.send_signal(signal.SIGINT)
+        if self.wait(PATIENCE_S) is None:
+            self._case.problems.append("the engine did not stop when interrupted")
+            self.kill()
+
+
+def torment(case: Case, kills: int, seed: int, say: Say) -> None:
+    """Starts and kills until there were so many kills, then lets it drain."""
+    chance = random.Random(seed)
+    case.world.start()
+    done = 0
+    while done < kills and not case.problems:
+        policy = chance.choice(usable())
+        life = Life(case, policy)
+        if chance.random() < 0.15:
+            code = life.wait(chance.uniform(0, 8))
+        else:
+            life.wait_for_steps()  # later where everything takes longer
+            code = life.wait(chance.random() * max(8.0, life.age_s))
+        moment_s = life.age_s
+        if code is not None:
+            case.problems.append(f"it ended by itself with {code} before kill {done + 1}:\n{_tail(case)}")
+            break
+        draw = chance.random()
+        if draw < 0.1:
+            life.interrupt()
+            how = "interrupted"
+        elif draw < 0.25 and life.kill_jvm():
+            done, how = done + 1, f"kill {done + 1}, of the JVM,"
+        else:
+            life.kill()
+            done, how = done + 1, f"kill {done + 1}"
+        say(f"{case.name}: {how} after {moment_s:.1f} s under {policy}; {_standing(case.state)}")
+    case.world.end()
+    if case.problems:
+        return
+    began = time.monotonic()
+    life = Life(case, chance.choice(usable()))
+    code = life.wait(DRAIN_S)
+    say(f"{case.name}: drained in {time.monotonic() - began:.0f} s; {_standing(case.state)}")
+    if code != 0:
+        case.problems.append(f"it did not drain (exit code {code}):\n{_tail(case)}")
+        life.kill()
+
+
+def judge(case: Case, spark: SparkSession, say: Say) -> None:
+    """Compares what is in the files with the oracle, and what is in the log with what was fed."""
+    with Engine(
+        case.state, out=case.root / "out", spark=spark, base_dir=case.root, keep_log=True
+    ) as engine:
+        tables = recorded(engine)
+        ours = {name: engine.results(name) for name in engine.catalog.queries}
+        case.problems += [f"query '{name}' failed: {why}" for name, why in engine.coordinator.failures.items()]
+        late = sum(feed.standing.late for feed in engine.feeds().values())
+        bad = sum(feed.standing.bad for feed in engine.feeds().values())
+        if case.name == "shared":
+            columns = arrow_schema(result_schema(engine.catalog_query("strong_doors")))
+            ours["doors_too"] = read_files(case.root / "doors_too", "csv", columns)
+    for stream, ids in case.world.fed.items():
+        if sorted(tables[stream]["id"].to_pylist()) != ids:
+            case.problems.append(f"stream '{stream}': the log has not each of {len(ids)} rows once")
+    if bad != case.world.bad or not late:
+        case.problems.append(f"{bad} of {case.world.bad} bad rows, {late} late rows")
+    theirs = evaluate(spark, translate(case.world.sql), tables)
+    if "doors_too" in ours:
+        theirs["doors_too"] = theirs["strong_doors"]
+    for name, table in theirs.items():
+        found = difference(ours[name], table)
+        said = f"{table.num_rows:,} rows, each once" if found is None else found
+        say(f"{case.name}: {name}: {said}")
+        if found is not None:
+            case.problems.append(f"{name}: {found}")
+        if table.num_rows == 0:
+            case.problems.append(f"{name}: no rows, so nothing was shown")
+    staged = [path for path in case.root.rglob(".staging/*")]
+    case.problems += [f"{path} was left behind" for path in staged]
+
+
+def make(name: str, root: Path, kills: int, seed: int) -> Case:
+    """A case with its inputs, in a new directory."""
+    root.mkdir(parents=True)
+    return Case(name, root, World(name, root, LIFE_S * max(kills, 3), seed))
+
+
+def _standing(state: Path) -> str:
+    """How far things had got; read from a copy, so that the engine finds its database as it left it."""
+    if not (state / "penstock.db").exists():
+        return "no state yet"
+    with tempfile.TemporaryDirectory() as copy:
+        for path in state.glob("penstock.db*"):
+            shutil.copy(path, copy)
+        log = sqlite3.connect(Path(copy, "penstock.db"))
+        try:
+            streams = [json.loads(text) for (text,) in log.execute("SELECT standing FROM stream")]
+            results = [json.loads(text) for (text,) in log.execute("SELECT result FROM result")]
+        except sqlite3.OperationalError:
+            return "no state yet"
+        finally:
+            log.close()
+    taken, given = sum(s["offset"] for s in streams), sum(r.get("rows", 0) for r in results)
+    return f"{taken:,} rows in, {given:,} results committed"
+
+
+def _tables(state: Path) -> set[str]:
+    try:
+        return set(os.listdir(state / "tables"))
+    except FileNotFoundError:
+        return set()
+
+
+def _tail(case: Case) -> str:
+    return "\n".join((case.root / "said.txt").read_text().splitlines()[-15:])
+
+
+def _descendants(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)
+    pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
+    found = [pid]
+    for parent in found:
+        found += [child for child, its in pairs if its == parent]
+    return found[1:]
+
+
+def _gone(pids: Sequence[int]) -> bool:
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        if not any(_lives(pid) for pid in pids):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def _lives(pid: int) -> bool:
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    return bool(state.stdout.strip()) and not state.stdout.startswith("Z")
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """All cases; 0 if nothing was lost and nothing came twice."""
+    parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
+    parser.add_argument("--kills", type=int, default=36, help="at least so many, over all cases")
+    parser.add_argument("--seed", type=int, default=random.randrange(1000), help="of moments and policies")
+    parser.add_argument("--cases", default=",".join(CASES), help="which files")
+    parser.add_argument("--keep", type=Path, help="where everything is kept, to look at; must not exist")
+    given = parser.parse_args(arguments)
+    names = given.cases.split(",")
+    each = -(-given.kills // len(names))
+    began = time.monotonic()
+    root = given.keep or Path(tempfile.mkdtemp(prefix="penstock-chaos-"))
+    print(f"{each} kills for each of {', '.join(names)}; seed {given.seed}", flush=True)
+    say: Say = lambda text: print(f"{time.monotonic() - began:6.0f} s  {text}", flush=True)  # noqa: E731
+    cases = []
+    for number, name in enumerate(names):
+        case = make(name, root / name, each, given.seed + number)
+        torment(case, each, given.seed + number, say)
+        cases.append(case)
+    spark = session.make(2)
+    for case in cases:
+        if not case.problems:
+            judge(case, spark, say)
+    spark.stop()
+    problems = [f"{case.name}: {problem}" for case in cases for problem in case.problems]
+    print("\n".join(problems) or f"none lost, none twice: {each * len(cases)} kills", flush=True)
+    if problems:
+        print(f"all of it is in {root}; the same again: --kills {given.kills} --seed {given.seed}")
+    elif given.keep is None:
+        shutil.rmtree(root)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
