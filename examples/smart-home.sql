@@ -1,14 +1,22 @@
--- A smart home: four questions about two streams. `penstock explain examples/smart-home.sql`
+-- A smart home: four questions about two streams, whose rows are made up: 80 seconds in four.
+-- `penstock explain examples/smart-home.sql`, `penstock run examples/smart-home.sql --out out`
 
 CREATE STREAM temps (
     t TIMESTAMP, room STRING, temp DOUBLE,
     WATERMARK FOR t AS t - INTERVAL 5 SECONDS
-) USING csv OPTIONS (path 'temps.csv', rate = '1000/s');
+) USING generator OPTIONS (
+    rate = '1000/s', rows = '4000', seed = '1',
+    columns.t = 'time(20ms, 4s)', columns.room = 'choice(hall, kitchen, bath, attic, cellar)',
+    columns.temp = 'null(0.01, normal(24, 5))'
+);
 
 CREATE STREAM doors (
     t TIMESTAMP, room STRING, open BOOLEAN,
     WATERMARK FOR t AS t - INTERVAL 5 SECONDS
-) USING json OPTIONS (path 'doors.json', rate = '50/s');
+) USING generator OPTIONS (
+    rate = '50/s', rows = '200', seed = '2',
+    columns.t = 'time(400ms, 4s)', columns.room = 'choice(hall, kitchen, bath, attic, cellar)'
+);
 
 CREATE TABLE rooms (room STRING, floor INT) USING csv OPTIONS (path 'rooms.csv');
 

@@ -17,11 +17,31 @@ def name(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if PYTHON.search(page.read_text("utf-8"))], ids=name)
-def test_the_python_on_a_page_runs_from_top_to_bottom(page: Path) -> None:
+def run_page(page: Path) -> None:
     names: dict[str, object] = {}
     for snippet in PYTHON.findall(page.read_text("utf-8")):
         exec(compile(snippet, name(page), "exec"), names)
+
+
+def needs_spark(page: Path) -> bool:
+    return any("Engine(" in snippet for snippet in PYTHON.findall(page.read_text("utf-8")))
+
+
+WITH_PYTHON = [page for page in PAGES if PYTHON.search(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("page", [page for page in WITH_PYTHON if not needs_spark(page)], ids=name)
+def test_the_python_on_a_page_runs_from_top_to_bottom(page: Path) -> None:
+    run_page(page)
+
+
+@pytest.mark.parametrize("page", [page for page in WITH_PYTHON if needs_spark(page)], ids=name)
+@pytest.mark.usefixtures("spark")
+def test_the_python_on_a_page_that_needs_spark_runs_from_top_to_bottom(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(page)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)

@@ -37,6 +37,12 @@ out = Console(width=None if sys.stdout.isatty() else 160)
 err = Console(stderr=True)  # progress and errors; standard output is for results
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE.sql…", help="Statements; `-` reads standard input.")
+]
+Data = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where relative paths begin; else where the files are.")
+]
 
 
 def main() -> None:
@@ -216,9 +222,7 @@ def _cell(row: dict[str, Any], name: str) -> str:
 
 @app.command()
 def explain(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE.sql…", help="Statements; `-` reads standard input.")
-    ],
+    files: Files,
     policy: Annotated[
         str | None, typer.Option(help="Cut the graph by this policy, whatever the file sets.")
     ] = None,
@@ -253,7 +257,7 @@ def explain(
 
 @app.command()
 def run(
-    file: Annotated[str, typer.Argument(metavar="FILE.sql", help="Statements; `-` reads standard input.")],
+    files: Files,
     policy: Annotated[
         str | None, typer.Option(help="How all of it is scheduled, whatever the file sets.")
     ] = None,
@@ -275,13 +279,15 @@ def run(
     keep_log: Annotated[
         bool, typer.Option("--keep-log", help="Keep all rows of all streams in the state, to look at later.")
     ] = False,
+    data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Runs the queries of a file on Spark and shows how they fare against what they ask for."""
-    from penstock.commands.run import run_file, summary, summary_json
+    """Runs the queries of files on Spark and shows how they fare against what they ask for."""
+    from penstock.commands.run import run_files, summary, summary_json
 
-    last, seconds_s = run_file(
-        file,
+    last, seconds_s = run_files(
+        files,
+        data=data,
         policy=policy,
         until=until,
         workers=workers,
@@ -301,21 +307,33 @@ def run(
 
 @app.command()
 def verify(
-    file: Annotated[str, typer.Argument(metavar="FILE.sql", help="Statements over finite streams.")],
+    files: Files,
     policies: Annotated[
         str | None, typer.Option(help="Policies with commas between; without, five that differ much.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which train sizes, workers and switch.")] = 0,
     until: Annotated[str, typer.Option(help="`drained`, or a time for streams without end.")] = "drained",
+    data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Runs a file under several schedules and holds each result against plain Spark batch.
+    """Runs files under several schedules and holds each result against plain Spark batch.
 
-    The oracle is the same SQL over the recorded log, translated from text to text. Exits 1 on a difference.
+    The oracle is the same SQL over the recorded log, translated from text to text. Sinks that the files
+    create get nothing. Exits 1 on a difference.
     """
-    from penstock.commands.verify import verify_file
+    from penstock.commands.verify import verify_files
 
-    if not verify_file(file, policies, seed, until, out, err, as_json=as_json):
+    same = verify_files(
+        files,
+        data=data,
+        policies=policies,
+        seed=seed,
+        until=until,
+        out=out,
+        err=err,
+        as_json=as_json,
+    )
+    if not same:
         raise typer.Exit(1)
 
 
@@ -427,15 +445,49 @@ def planning(
 
 @app.command()
 def demo(
+    seconds: Annotated[float, typer.Option(min=8, help="How long the day lasts.")] = 60.0,
     to: Annotated[Path, typer.Option("--out", help="Where the picture goes.")] = Path("out"),
+    policy: Annotated[str, typer.Option(help="Until noon.")] = "round-robin(cut='path')",
+    then: Annotated[str, typer.Option(help="From noon on.")] = "fas-mcq",
+    simulated: Annotated[
+        bool, typer.Option("--sim", help="Instead, one burst under seven policies, in virtual time; no Java.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
-    """The policies at work: one burst through one graph, in virtual time, a curve for each policy."""
-    from penstock.experiments.demo import POLICIES, picture, run
+    """A day in a smart home, played in a minute on local Spark: 20 queries, and another policy at noon.
+
+    Ctrl-C ends it early, with a report of what there is.
+    """
     from penstock.experiments.figures import check_folder
 
     check_folder(to)
+    if simulated:
+        _simulated(to, as_json=as_json)
+        return
+    from penstock.commands.demo import picture, play, report, report_json
+
+    day = play(seconds, (policy, then), err, live=err.is_terminal and not as_json)
+    drawn = picture(day, to)
+    if as_json:
+        _print_json(report_json(day, drawn))
+        return
+    out.print(report(day))
+    out.print(f"picture: {drawn}", highlight=False)
+    if not day.stopped:
+        out.print("Next: `penstock run FILE.sql`, `penstock policies`, docs/running.md.", highlight=False)
+
+
+def _simulated(to: Path, *, as_json: bool) -> None:
+    from penstock.experiments.demo import POLICIES, picture, run
+
     with _progress("demo") as progress:
         shown = run(progress)
+    drawn = picture(shown, to)
+    if as_json:
+        figures = ("policy", "mean_latency_s", "worst_latency_s", "max_memory_bytes", "staleness", "steps")
+        policies = [{name: getattr(one, name) for name in figures} for one in shown]
+        _print_json({"policies": policies, "picture": str(drawn)})
+        return
     table = Table(
         "policy",
         "mean latency",
@@ -456,7 +508,7 @@ def demo(
         )
     out.print(table)
     out.print("stale: the share of time in which a row waited that would change a result", highlight=False)
-    out.print(f"picture: {picture(shown, to)}", highlight=False)
+    out.print(f"picture: {drawn}", highlight=False)
     out.print("Next: `penstock policies`, `penstock reproduce all --quick`.", highlight=False)
 
 

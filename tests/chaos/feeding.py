@@ -15,7 +15,7 @@ DEVICES = ("d0", "d1", "d2", "d3", "d4")
 #: Mean rows per second of the files that are replayed, as the `.sql` files say.
 REPLAYED = {"windows": ("readings", 420), "joins": ("clicks", 200), "shared": ("power", 300)}
 #: The directories that files arrive in; one of them is left alone after a while.
-ARRIVING = {"joins": "orders", "shared": "doors"}
+ARRIVING = {"windows": "alarms", "joins": "orders", "shared": "doors"}
 IDLE_AFTER = 0.3
 END = "_SUCCESS"
 
@@ -34,6 +34,8 @@ class World:
         #: The ids of all good rows of each stream.
         self.fed: dict[str, list[int]] = {}
         self.bad = 0
+        #: Those that an idle stream brings when it wakes up at the end, with times from before.
+        self.overdue: list[int] = []
         self._prepare()
 
     def _prepare(self) -> None:
@@ -74,20 +76,22 @@ class World:
         self._over.set()
         self._thread.join()
         if self._case in ARRIVING:
-            self._drop_rows()  # an idle stream wakes up once more
+            before = len(self.fed[ARRIVING[self._case]])
+            self._drop_rows(min(self._idle_from, time.monotonic() - self._began))
+            self.overdue = self.fed[ARRIVING[self._case]][before:]
             (self._root / ARRIVING[self._case] / END).touch()
 
     def _run(self) -> None:
         while not self._over.wait(self._chance.uniform(0.1, 1.0)):
             if self._case in ARRIVING and time.monotonic() - self._began < self._idle_from:
-                self._drop_rows()
+                self._drop_rows(time.monotonic() - self._began)
             if self._case == "joins" and self._chance.random() < 0.2:
                 self._change_table()
 
-    def _drop_rows(self) -> None:
-        """A file of rows comes, some of them bad."""
+    def _drop_rows(self, now_s: float) -> None:
+        """A file of rows of that time comes, some of them bad."""
         stream = ARRIVING[self._case]
-        ids, now_s, lines = self.fed[stream], time.monotonic() - self._began, []
+        ids, lines = self.fed[stream], []
         for _ in range(self._chance.randrange(1, 30)):
             row = {"t": self._moment(now_s), "id": len(ids), "device": self._chance.choice(DEVICES)}
             if self._chance.random() < 0.05:

@@ -20,7 +20,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,12 +36,12 @@ from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.schedules import usable
-from tests.chaos.feeding import IDLE_AFTER, World
+from tests.chaos.feeding import World
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 CASES = ("windows", "joins", "shared")
-#: Seconds of streams for each kill: a start, and a while in which rows flow.
-LIFE_S = 14.0
+#: Seconds in which rows flow, on the average, from the first step to a kill.
+FLOWING_S = 6.0
 #: The longest anything may take: to start, to stop after the JVM is gone, to drain.
 PATIENCE_S = 120.0
 DRAIN_S = 900.0
@@ -95,7 +96,8 @@ class Life:
     def wait_for_steps(self) -> None:
         """Until something has come of the rows it took in."""
         while self.age_s < PATIENCE_S and self._process.poll() is None:
-            if any(name.startswith(("queue-", "state-")) for name in _tables(self._case.state) - self._before):
+            new = _tables(self._case.state) - self._before
+            if any(name.startswith(("queue-", "state-")) for name in new):
                 return
             time.sleep(0.05)
 
@@ -129,6 +131,10 @@ class Life:
 
 def torment(case: Case, kills: int, seed: int, say: Say) -> None:
     """Starts and kills until there were so many kills, then lets it drain."""
+    if (
+        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    ):  # a job in the background, and so would be its child
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     chance = random.Random(seed)
     case.world.start()
     done = 0
@@ -139,7 +145,7 @@ def torment(case: Case, kills: int, seed: int, say: Say) -> None:
             code = life.wait(chance.uniform(0, 8))
         else:
             life.wait_for_steps()  # later where everything takes longer
-            code = life.wait(chance.random() * max(8.0, life.age_s))
+            code = life.wait(chance.random() * max(8.0, life.age_s / 2))
         moment_s = life.age_s
         if code is not None:
             case.problems.append(f"it ended by itself with {code} before kill {done + 1}:\n{_tail(case)}")
@@ -168,12 +174,11 @@ def torment(case: Case, kills: int, seed: int, say: Say) -> None:
 
 def judge(case: Case, spark: SparkSession, say: Say) -> None:
     """Compares what is in the files with the oracle, and what is in the log with what was fed."""
-    with Engine(
-        case.state, out=case.root / "out", spark=spark, base_dir=case.root, keep_log=True
-    ) as engine:
+    with Engine(case.state, out=case.root / "out", spark=spark, base_dir=case.root, keep_log=True) as engine:
         tables = recorded(engine)
         ours = {name: engine.results(name) for name in engine.catalog.queries}
-        case.problems += [f"query '{name}' failed: {why}" for name, why in engine.coordinator.failures.items()]
+        failures = engine.coordinator.failures
+        case.problems += [f"query '{name}' failed: {why}" for name, why in failures.items()]
         late = sum(feed.standing.late for feed in engine.feeds().values())
         bad = sum(feed.standing.bad for feed in engine.feeds().values())
         if case.name == "shared":
@@ -184,6 +189,7 @@ def judge(case: Case, spark: SparkSession, say: Say) -> None:
             case.problems.append(f"stream '{stream}': the log has not each of {len(ids)} rows once")
     if bad != case.world.bad or not late:
         case.problems.append(f"{bad} of {case.world.bad} bad rows, {late} late rows")
+    _check_happened(case, tables)
     theirs = evaluate(spark, translate(case.world.sql), tables)
     if "doors_too" in ours:
         theirs["doors_too"] = theirs["strong_doors"]
@@ -195,14 +201,33 @@ def judge(case: Case, spark: SparkSession, say: Say) -> None:
             case.problems.append(f"{name}: {found}")
         if table.num_rows == 0:
             case.problems.append(f"{name}: no rows, so nothing was shown")
-    staged = [path for path in case.root.rglob(".staging/*")]
-    case.problems += [f"{path} was left behind" for path in staged]
+    case.problems += [f"{path} was left behind" for path in case.root.rglob(".staging/*")]
 
 
-def make(name: str, root: Path, kills: int, seed: int) -> Case:
-    """A case with its inputs, in a new directory."""
+def _check_happened(case: Case, tables: Mapping[str, pa.Table]) -> None:
+    """What a case is there for did happen: a table that changed, a stream that others went on without."""
+    if case.name == "joins" and len(set(tables["places"]["__from"].to_pylist())) < 2:
+        case.problems.append("the table never changed")
+    if case.name == "shared":
+        late = dict(zip(*(tables["doors"][c].to_pylist() for c in ("id", "__late")), strict=True))
+        if not all(late.get(row) for row in case.world.overdue):
+            case.problems.append("rows that an idle stream brought in the end are not late")
+
+
+def make(name: str, root: Path, seconds: float, seed: int) -> Case:
+    """A case with inputs for about so long, in a new directory."""
     root.mkdir(parents=True)
-    return Case(name, root, World(name, root, LIFE_S * max(kills, 3), seed))
+    return Case(name, root, World(name, root, seconds, seed))
+
+
+def rehearse(root: Path) -> float:
+    """The seconds from a start to the first step, here and now."""
+    case = make("windows", root, 10.0, 0)
+    life = Life(case, "fcfs")
+    life.wait_for_steps()
+    seconds = life.age_s
+    life.kill()
+    return seconds
 
 
 def _standing(state: Path) -> str:
@@ -259,10 +284,8 @@ def _lives(pid: int) -> bool:
 
 
 def _kill(pid: int) -> None:
-    try:
+    with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -277,11 +300,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     each = -(-given.kills // len(names))
     began = time.monotonic()
     root = given.keep or Path(tempfile.mkdtemp(prefix="penstock-chaos-"))
-    print(f"{each} kills for each of {', '.join(names)}; seed {given.seed}", flush=True)
+    life_s = rehearse(root / "rehearsal") + FLOWING_S
+    print(
+        f"{each} kills for each of {', '.join(names)}; seed {given.seed}; "
+        f"some {life_s * each * len(names) / 60 + 2:.0f} minutes",
+        flush=True,
+    )
     say: Say = lambda text: print(f"{time.monotonic() - began:6.0f} s  {text}", flush=True)  # noqa: E731
     cases = []
     for number, name in enumerate(names):
-        case = make(name, root / name, each, given.seed + number)
+        case = make(name, root / name, life_s * each, given.seed + number)
         torment(case, each, given.seed + number, say)
         cases.append(case)
     spark = session.make(2)

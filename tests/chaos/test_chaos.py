@@ -12,7 +12,7 @@ from tests.chaos.run import judge, make, torment
 
 @pytest.mark.slow
 def test_none_lost_and_none_twice_after_three_kills(tmp_path: Path, spark: SparkSession) -> None:
-    case = make("shared", tmp_path / "shared", kills=3, seed=7)
+    case = make("shared", tmp_path / "shared", seconds=50, seed=7)
     said: list[str] = []
     torment(case, 3, 7, said.append)
     if not case.problems:

@@ -1,9 +1,18 @@
--- Windows of every kind over one stream with out-of-order and late rows, which is also read twice by one query.
+-- Windows of every kind over streams with out-of-order and late rows; one of them is read twice by one query.
 
 CREATE STREAM readings (
     t TIMESTAMP, id BIGINT, device STRING, value DOUBLE,
     WATERMARK FOR t AS t - INTERVAL 1 SECOND
 ) USING csv OPTIONS (path 'readings.csv', schedule '6s at 300/s, 2s at 1200/s, 2s at 0/s');
+
+CREATE STREAM alarms (
+    t TIMESTAMP, id BIGINT, device STRING,
+    WATERMARK FOR t AS t - INTERVAL 1 SECOND
+) USING json OPTIONS (path 'alarms', arriving 'true', end '_SUCCESS');
+
+CREATE CONTINUOUS QUERY alarming AS
+SELECT device, window.end AS until, count(DISTINCT id % 7) AS kinds, max(id) AS last
+FROM alarms [RANGE 3 SECONDS] GROUP BY device;
 
 CREATE CONTINUOUS QUERY tumbling AS
 SELECT window.start AS since, device, count(*) AS n, sum(id) AS ids, avg(value) AS mean

@@ -1,4 +1,4 @@
-"""Five times what the machine can process, for a while: memory must keep its limit, and nothing may be lost."""
+"""Five times what the machine can process: memory must keep its limit, and nothing may be lost."""
 
 from __future__ import annotations
 

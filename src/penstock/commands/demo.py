@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -28,6 +29,7 @@ from penstock.engines.spark import session
 from penstock.engines.spark.engine import Engine, check_policy
 from penstock.engines.spark.status import QueryStatus, Status
 from penstock.experiments.figures import paint
+from penstock.policies.parsing import parse
 from penstock.sql.quantities import shown_bytes
 
 HERE = Path(__file__).parent
@@ -38,9 +40,12 @@ RATES = {
     "power": (150, 900, 300),
     "doors": (5, 60, 20),
 }
-#: Rows of each stream before the day begins, so that Java has seen every operator, and the seconds for that.
-WARM_ROWS = 200
-WARM_S = 20.0
+#: When the day begins.
+MIDNIGHT = datetime(2026, 3, 2)
+#: Seconds of the day that is played before, so that every job has run once and Java has compiled it; at most
+#: so many are waited for it.
+WARM_DAY_S = 2.0
+WARM_S = 60.0
 #: Seconds between two looks at the engine, and those that one point of a curve is the mean of.
 SAMPLE_S = 0.5
 POINT_S = 3.0
@@ -114,9 +119,17 @@ class Day:
             if first < until
         ]
 
+    def rows(self) -> int:
+        """Rows that came in."""
+        return _rows(self.looks)
+
     def times_s(self) -> Floats:
         """When each look was, in seconds since the first."""
         return np.array([look.at_s - self.looks[0].at_s for look in self.looks])
+
+
+def _rows(looks: Sequence[Status]) -> int:
+    return sum(looks[-1].rows_in.values()) - sum(looks[0].rows_in.values())
 
 
 def part(looks: Sequence[Status], first: int, last: int, policy: str) -> Part:
@@ -155,16 +168,20 @@ def stale_s(looks: Sequence[Status], query: str) -> Floats:
     return found
 
 
-def statements(seconds_s: float, rows: int | None = None) -> str:
-    """The streams and queries, for a day of so many seconds, or for so many rows of each stream."""
-    quarter_s, eighth_s = seconds_s / 4, seconds_s / 8
+def statements(seconds_s: float, before_s: float) -> str:
+    """The streams and queries, for a day of so many seconds after quiet ones of the evening before."""
     streams = {}
     for name, (quiet, busy, ordinary) in RATES.items():
-        phases = f"{quarter_s:g}s at {quiet}/s, {eighth_s:g}s at {busy}/s, {eighth_s:g}s at {ordinary}/s"
-        day = round(2 * (quarter_s * quiet + eighth_s * (busy + ordinary)))
-        streams[name] = f"schedule '{phases}', rows '{day if rows is None else rows}'"
-    text = (HERE / "demo.sql").read_text("utf-8")
-    return Template(text).substitute(streams, speed=f"{86400 / seconds_s:.9g}")
+        half = ((seconds_s / 4, quiet), (seconds_s / 8, busy), (seconds_s / 8, ordinary))
+        phases = ((before_s, quiet), *half, *half)
+        text = ", ".join(f"{length_s:g}s at {rate}/s" for length_s, rate in phases)
+        rows = round(sum(length_s * rate for length_s, rate in phases))
+        streams[name] = f"schedule '{text}', rows '{rows}'"
+    speed = 86400 / seconds_s
+    start = MIDNIGHT - timedelta(seconds=before_s * speed)
+    return Template((HERE / "demo.sql").read_text("utf-8")).substitute(
+        streams, speed=f"{speed:.9g}", start=f"{start:%Y-%m-%d %H:%M:%S}"
+    )
 
 
 def play(seconds_s: float, policies: tuple[str, str], err: Console, *, live: bool, workers: int = 2) -> Day:
@@ -179,12 +196,14 @@ def play(seconds_s: float, policies: tuple[str, str], err: Console, *, live: boo
 
     with interruptible(err):
         try:
-            for policy in policies:
+            before_s = 0.0
+            for policy in {parse(policy).cut: policy for policy in reversed(policies)}.values():
                 err.print(f"warming up under {policy} …", highlight=False)
                 with engine_for(policy) as engine:
-                    _warm_up(engine)
+                    before_s = _warm_up(engine) / 2
             with engine_for(policies[0]) as engine:
-                engine.execute(statements(seconds_s))
+                engine.execute(statements(seconds_s, before_s))
+                engine.run(before_s)  # jobs are planned anew by each engine, which is not the policy's doing
                 return _watched(engine, seconds_s, policies, err, live=live)
         except Stop:
             raise KeyboardInterrupt from None  # before the day began there is nothing to report
@@ -196,13 +215,14 @@ def _teller(err: Console) -> Callable[[str], None]:
     return lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False)
 
 
-def _warm_up(engine: Engine) -> None:
-    """A few rows through every unit: the first run of a job takes ten times as long as the others."""
-    engine.execute(statements(1.0, WARM_ROWS))
-    until_s = time.monotonic() + WARM_S
+def _warm_up(engine: Engine) -> float:
+    """A short day through every unit; the seconds that took."""
+    began = time.monotonic()
+    engine.execute(statements(WARM_DAY_S, 0.0))
     engine.start()
-    while not engine.drained() and time.monotonic() < until_s:
+    while not engine.drained() and time.monotonic() - began < WARM_S:
         engine.run(0.1)
+    return time.monotonic() - began
 
 
 def _watched(engine: Engine, seconds_s: float, policies: tuple[str, str], err: Console, *, live: bool) -> Day:
@@ -257,7 +277,7 @@ def _line(passed_s: float, seconds_s: float, looks: Sequence[Status]) -> str:
     met, asked = recent.wishes
     return (
         f"{passed_s:3.0f} s, {_clock(passed_s, seconds_s)} in the house, {now.policy}: "
-        f"{sum(now.rows_in.values()):,} rows in, {shown_bytes(now.queued_bytes)} queued, "
+        f"{_rows(looks):,} rows in, {shown_bytes(now.queued_bytes)} queued, "
         f"mean latency {shown_latency(recent.mean_latency_s) or 'unknown'}, {met} of {asked} wishes met"
     )
 
@@ -269,8 +289,8 @@ def report(day: Day) -> Group:
     """What each query got under each policy, and what all of it came to."""
     parts, last = day.parts(), day.looks[-1]
     title = (
-        f"{sum(last.rows_in.values()):,} rows in, {len(last.queries)} queries, {day.times_s()[-1]:.0f} s, "
-        f"{last.totals.steps:,} steps: {', then '.join(one.policy for one in parts)}"
+        f"{day.rows():,} rows in, {len(last.queries)} queries, {day.times_s()[-1]:.0f} s, "
+        f"{sum(one.steps for one in parts):,} steps: {', then '.join(one.policy for one in parts)}"
     )
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("query", no_wrap=True)
@@ -325,7 +345,7 @@ def _sum(one: Part) -> str:
 def report_json(day: Day, picture: Path) -> dict[str, Any]:
     """What `--json` prints."""
     return {
-        "rows_in": day.looks[-1].rows_in,
+        "rows_in": day.rows(),
         "seconds": float(day.times_s()[-1]),
         "stopped": day.stopped,
         "policies": [one.as_json() for one in day.parts()],
@@ -362,7 +382,7 @@ def _draw(figure: Figure, day: Day) -> None:
     figure.set_size_inches(9.0, 7.6)
     figure.suptitle(
         f"A day in a smart home in {day.seconds_s:g} s: {len(names)} continuous queries on local Spark, "
-        f"{sum(looks[-1].rows_in.values()):,} rows",
+        f"{day.rows():,} rows",
         fontsize=11,
     )
     rates, latency, memory, stale = figure.subplots(4, 1, sharex=True, height_ratios=(0.7, 1.3, 1, 1))
@@ -398,7 +418,10 @@ def _draw(figure: Figure, day: Day) -> None:
     stale.plot(times_s[1:], 100 * smoothed(share, times_s[1:], POINT_S), color="tab:red")
     stale.set_ylabel("stale results (%)")
     stale.set_ylim(0, 100)
-    stale.set_xlabel("time (s)")
+    stale.set_xlabel(
+        f"time (s); {day.seconds_s:g} s are a day of 24 hours"
+        + ("; grey: no more rows come, what waits is processed" if times_s[-1] > day.seconds_s else "")
+    )
 
     begin_s = 0.0
     for one in parts:
@@ -417,9 +440,11 @@ def _draw(figure: Figure, day: Day) -> None:
     for axes in (rates, latency, memory, stale):
         _mark(axes, day, times_s)
     for axes in (rates, memory):
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, axes.get_ylim()[1] * 1.25)  # room for a legend
+    low_s, high_s = latency.get_ylim()
+    latency.set_ylim(low_s, high_s * (high_s / low_s) ** 0.3)
     latency.plot([], [], color="black", linewidth=0.8, linestyle=":", label="mean under the policy")
-    latency.legend(fontsize="small", loc="upper right", ncols=3)
+    latency.legend(fontsize="small", loc="upper left", ncols=3)
     memory.legend(fontsize="small", loc="upper left", ncols=2)
     stale.set_xlim(0, times_s[-1])
 

@@ -5,7 +5,7 @@ CREATE STREAM motion (
     t TIMESTAMP, room STRING, sensor INT, level DOUBLE,
     WATERMARK FOR t AS t - INTERVAL 5 MINUTES
 ) USING generator OPTIONS (
-    $motion, seed '1', start '2026-03-02 00:00:00',
+    $motion, seed '1', start '$start',
     columns.t 'arrival($speed, 5min)', columns.sensor 'uniform(1, 24)', columns.level 'uniform(0, 1)',
     columns.room 'choice(hall, kitchen, living, garage, bedroom, nursery, bath, study, cellar)'
 );
@@ -14,7 +14,7 @@ CREATE STREAM temperature (
     t TIMESTAMP, room STRING, celsius DOUBLE,
     WATERMARK FOR t AS t - INTERVAL 5 MINUTES
 ) USING generator OPTIONS (
-    $temperature, seed '2', start '2026-03-02 00:00:00',
+    $temperature, seed '2', start '$start',
     columns.t 'arrival($speed, 6min)', columns.celsius 'null(0.002, normal(21, 4))',
     columns.room 'choice(hall, kitchen, living, garage, bedroom, nursery, bath, study, cellar)'
 );
@@ -23,7 +23,7 @@ CREATE STREAM power (
     t TIMESTAMP, room STRING, plug INT, watts DOUBLE,
     WATERMARK FOR t AS t - INTERVAL 5 MINUTES
 ) USING generator OPTIONS (
-    $power, seed '3', start '2026-03-02 00:00:00',
+    $power, seed '3', start '$start',
     columns.t 'arrival($speed, 5min)', columns.plug 'zipf(40, 1.1)', columns.watts 'normal(900, 700)',
     columns.room 'choice(hall, kitchen, living, garage, bedroom, nursery, bath, study, cellar)'
 );
@@ -32,7 +32,7 @@ CREATE STREAM doors (
     t TIMESTAMP, room STRING, open BOOLEAN,
     WATERMARK FOR t AS t - INTERVAL 5 MINUTES
 ) USING generator OPTIONS (
-    $doors, seed '4', start '2026-03-02 00:00:00',
+    $doors, seed '4', start '$start',
     columns.t 'arrival($speed, 5min)', columns.open 'choice(true, false)',
     columns.room 'choice(hall, kitchen, living, garage, bedroom)'
 );

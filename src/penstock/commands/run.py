@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -19,6 +18,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from penstock.commands.reading import read_files
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.status import QueryStatus, Status
 from penstock.errors import EngineError
@@ -127,9 +127,10 @@ def _met(query: QueryStatus, latency_s: float | None) -> Text:
     return Text("yes", style="green") if met else Text("no", style="red")
 
 
-def run_file(
-    file: str,
+def run_files(
+    files: Sequence[str],
     *,
+    data: Path | None,
     policy: str | None,
     until: str,
     workers: int,
@@ -141,8 +142,8 @@ def run_file(
     err: Console,
     live: bool,
 ) -> tuple[Status, float]:
-    """Runs a file's statements; how things stood at the end, and the seconds that took."""
-    sql, base = read_file(file)
+    """Runs the statements of files; how things stood at the end, and the seconds that took."""
+    sql, base = read_files(files, data)
     memory_bytes = _checked("memory", memory, size_bytes)
     if until != "drained":
         _checked("until", until, seconds)
@@ -159,22 +160,14 @@ def run_file(
     ) as engine:
         engine.execute(sql, once=True)
         if not engine.catalog.queries:
-            raise EngineError(f"{file} creates no query; add CREATE CONTINUOUS QUERY … AS SELECT …")
+            named = " ".join(files)
+            raise EngineError(f"{named} creates no query; add CREATE CONTINUOUS QUERY … AS SELECT …")
+        if policy is not None and engine.catalog.policy is not None:
+            engine.use_policy(policy)
         last, seconds_s, stopped = watched(engine, until, err, live=live)
         if stopped:
             err.print(_where(last, state))
         return last, seconds_s
-
-
-def read_file(file: str) -> tuple[str, Path]:
-    """A file's text and its directory; standard input for `-`."""
-    try:
-        if file == "-":
-            return sys.stdin.read(), Path()
-        return Path(file).read_text(encoding="utf-8"), Path(file).parent
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise EngineError(f"cannot read {file}: {why}") from None
 
 
 def _checked(option: str, text: str, read: Callable[[str], float]) -> float:

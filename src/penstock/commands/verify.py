@@ -1,26 +1,36 @@
-"""`penstock verify`: a file's results against plain Spark batch."""
+"""`penstock verify`: the results of files against plain Spark batch."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from penstock.commands.run import read_file
+from penstock.commands.reading import read_files
 from penstock.engines.spark import session
 from penstock.policies.parsing import split_texts
 from penstock.verify.schedules import POLICIES, schedules
 from penstock.verify.verifying import Verdict, verify
 
 
-def verify_file(
-    file: str, policies: str | None, seed: int, until: str, out: Console, err: Console, *, as_json: bool
+def verify_files(
+    files: Sequence[str],
+    *,
+    data: Path | None,
+    policies: str | None,
+    seed: int,
+    until: str,
+    out: Console,
+    err: Console,
+    as_json: bool,
 ) -> bool:
     """Shows a table of verdicts; whether all results were equal."""
-    sql, base = read_file(file)
+    sql, base = read_files(files, data)
     chosen = split_texts(policies) if policies else list(POLICIES)
     spark = session.make()
     try:

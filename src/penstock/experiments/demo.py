@@ -1,4 +1,4 @@
-"""The demonstration: an evening in a smart home, with a burst, under several policies.
+"""`penstock demo --sim`: an evening in a smart home, with a burst, under several policies.
 
 Three streams, eight queries that share streams and operators, the same rows for every policy.
 """
@@ -134,7 +134,7 @@ def run(progress: Callable[[int, int], None]) -> list[Shown]:
 
 def picture(shown: Sequence[Shown], folder: Path) -> Path:
     """Memory and results over time, a curve for each policy."""
-    return paint(lambda figure: _draw(figure, shown), folder / "demo.png")
+    return paint(lambda figure: _draw(figure, shown), folder / "demo-sim.png")
 
 
 def _draw(figure: Figure, shown: Sequence[Shown]) -> None:

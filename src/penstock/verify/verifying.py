@@ -73,6 +73,9 @@ def _run(
         ) as engine,
     ):
         engine.execute(sql)
+        for sink in list(engine.catalog.sinks):
+            engine.execute(f"DROP SINK `{sink}`;")
+        engine.use_policy(schedule.policy)  # whatever the file sets
         switch = _switching(engine, schedule.switch_to) if schedule.switch_to else None
         engine.run(until)
         if switch is not None:

@@ -1,7 +1,7 @@
 """Random files of SQL over random data: what the engine runs and the oracle is asked about.
 
-Rows come out of order, some of them late, some twice, with NULLs anywhere and many at the same instant or at a
-window's edge; a stream may be empty. Queries are of every shape there is. Same seed, same file.
+Rows come out of order, some late, some twice, with NULLs anywhere, many at the same instant or at a window's
+edge; a stream may be empty. Queries are of every shape there is. Same seed, same file.
 """
 
 from __future__ import annotations
@@ -62,7 +62,11 @@ def _text(value: datetime) -> str:
 
 
 def _rows(
-    chance: random.Random, count: int, span_s: int, delay_s: int, make: Callable[[random.Random], dict[str, Any]]
+    chance: random.Random,
+    count: int,
+    span_s: int,
+    delay_s: int,
+    make: Callable[[random.Random], dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Rows in the order of their arrival, most within the delay after their time, a few behind it."""
     found = []
@@ -126,7 +130,12 @@ _EXPRESSIONS = {
         "named_struct('a', {}id, 'b', {}room)",
         "round({}temp)",
     ),
-    "doors": ("NOT {}open", "concat_ws('/', {}room, {}id)", "if({}open, {}id, -{}id)", "{}t + INTERVAL 1 DAY"),
+    "doors": (
+        "NOT {}open",
+        "concat_ws('/', {}room, {}id)",
+        "if({}open, {}id, -{}id)",
+        "{}t + INTERVAL 1 DAY",
+    ),
     "power": ("{}watts / 1000", "{}watts * 0.5 + {}id", "try_divide({}watts, {}id)", "greatest({}id, 10)"),
 }
 _AGGREGATES = {
@@ -170,7 +179,12 @@ _ANY_AGGREGATES = (
 )
 _STREAMS = ("temps", "doors", "power")
 _TIMES = ("4 seconds", "10 seconds", "12 seconds", "1 minute")
-_HOPS = {"4 seconds": "1 second", "10 seconds": "5 seconds", "12 seconds": "5 seconds", "1 minute": "15 seconds"}
+_HOPS = {
+    "4 seconds": "1 second",
+    "10 seconds": "5 seconds",
+    "12 seconds": "5 seconds",
+    "1 minute": "15 seconds",
+}
 _WIDTHS = ("1 SECOND", "3 SECONDS", "2500 MILLISECONDS", "8 SECONDS")
 _TYPES = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN")
 
@@ -307,7 +321,9 @@ class Writer:
     def distinct(self) -> str:
         """Each row once per window."""
         stream = self._one(_STREAMS)
-        window = self._one(("RANGE 10 SECONDS", "RANGE 12 SECONDS SLIDE 4 SECONDS", "ROWS 30", "ROWS 20 SLIDE 5"))
+        window = self._one(
+            ("RANGE 10 SECONDS", "RANGE 12 SECONDS SLIDE 4 SECONDS", "ROWS 30", "ROWS 20 SLIDE 5")
+        )
         shown = self._one(("room", "room, id", "room, id % 3 AS r", "upper(room) AS u"))
         return f"SELECT DISTINCT {shown} FROM {stream} [{window}]{self._where(stream, '')}"
 
@@ -352,7 +368,9 @@ class Writer:
                 self._chance.shuffle(mixed)
                 windows = mixed[0], mixed[1]
             case 3:
-                same = self._one(("[RANGE 4 SECONDS SLIDE 2 SECONDS]", "[ROWS 20 SLIDE 10]", "[ROWS 9 SLIDE 9]"))
+                same = self._one(
+                    ("[RANGE 4 SECONDS SLIDE 2 SECONDS]", "[ROWS 20 SLIDE 10]", "[ROWS 9 SLIDE 9]")
+                )
                 windows = same, same
             case _:
                 windows = "", ""
@@ -366,9 +384,7 @@ class Writer:
         where = ""
         if kind == "JOIN" and self._often(0.5):
             where = self._where(left, "l.", 1.0)
-        return (
-            f"SELECT {shown} FROM {left} {windows[0]} AS l {kind} {right} {windows[1]} AS r ON {on}{where}"
-        )
+        return f"SELECT {shown} FROM {left} {windows[0]} AS l {kind} {right} {windows[1]} AS r ON {on}{where}"
 
     def joined_filtered(self) -> str:
         """A join of subqueries, counted."""
@@ -402,7 +418,8 @@ class Writer:
         return (
             f"SELECT a.id AS x, b.id AS y, c.id AS z, a.room FROM {a} [RANGE {widths[0]}] AS a "
             f"JOIN {b} [RANGE {widths[1]}] AS b ON a.room = b.room "
-            f"JOIN {c} [RANGE {widths[2]}] AS c ON b.room = c.room AND c.id <> a.id{self._where(a, 'a.', 0.3)}"
+            f"JOIN {c} [RANGE {widths[2]}] AS c ON b.room = c.room AND c.id <> a.id"
+            f"{self._where(a, 'a.', 0.3)}"
         )
 
     def stored(self) -> str:
@@ -423,7 +440,8 @@ class Writer:
             case _:
                 return (
                     "SELECT floor, room, n, window.end AS until FROM "
-                    f"(SELECT room, window, count(*) AS n FROM {stream} GROUP BY room, window(t, '4 seconds')) "
+                    f"(SELECT room, window, count(*) AS n FROM {stream} "
+                    "GROUP BY room, window(t, '4 seconds')) "
                     f"{kind} rooms USING (room)"
                 )
 
@@ -432,7 +450,8 @@ class Writer:
         left, right = self._one(_STREAMS), self._one(_STREAMS)
         kind = self._one(("JOIN", "JOIN", "LEFT JOIN"))
         return (
-            f"WITH l AS (SELECT room, window, count(*) AS n FROM {left} GROUP BY room, window(t, '5 seconds')), "
+            f"WITH l AS (SELECT room, window, count(*) AS n FROM {left} "
+            "GROUP BY room, window(t, '5 seconds')), "
             f"r AS (SELECT window, max(id) AS m FROM {right} GROUP BY window(t, '5 seconds')) "
             f"SELECT l.room, l.n, r.m, l.window.end AS until FROM l {kind} r ON l.window = r.window"
         )

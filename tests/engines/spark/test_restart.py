@@ -18,7 +18,8 @@ pytestmark = pytest.mark.slow
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SQL = """
-CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, WATERMARK FOR t AS t - INTERVAL 1 SECOND) USING push;
+CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, WATERMARK FOR t AS t - INTERVAL 1 SECOND)
+USING push;
 CREATE TABLE rooms (room STRING, floor INT) USING csv OPTIONS (path 'rooms.csv');
 CREATE CONTINUOUS QUERY placed AS SELECT t, floor, temp FROM temps JOIN rooms USING (room);
 CREATE CONTINUOUS QUERY counts AS SELECT room, count(*) AS n, window.end AS until

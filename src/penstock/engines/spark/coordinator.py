@@ -31,6 +31,7 @@ from penstock.control.commands import (
     QueryStarted,
     Recut,
     RunStep,
+    Take,
     WakeAt,
 )
 from penstock.control.events import (
@@ -54,12 +55,13 @@ from penstock.engines.spark.layouts import Layouts, Needs, layouts
 from penstock.engines.spark.marks import Marks, Outputs, exit_marks, raise_to
 from penstock.engines.spark.measures import QueryMeasures
 from penstock.engines.spark.one_time import first_window
-from penstock.engines.spark.operators.base import ARRIVED, UNKNOWN, State, micros
+from penstock.engines.spark.operators.base import ARRIVED, END, UNKNOWN, State, micros
 from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.steps import Held, Result, UnitRunner
 from penstock.engines.spark.store import Ref, Store
+from penstock.engines.spark.units import alone
 from penstock.errors import EngineError, PenstockError
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
@@ -70,6 +72,10 @@ from penstock.policies.layout import UnitPlace
 ESTIMATE_S = 2.0
 
 
+#: A query's result where its sinks will find it, and when what made each row had arrived.
+StagedResult: TypeAlias = tuple[str, list[Staged], np.ndarray]
+
+
 @dataclass(frozen=True, slots=True)
 class StepDone:
     """A step's thread is done: what came of it, stored and staged."""
@@ -77,7 +83,7 @@ class StepDone:
     command: RunStep
     result: Result
     stored: Mapping[Port, Ref]
-    staged: tuple[tuple[str, list[Staged], np.ndarray], ...]
+    staged: tuple[StagedResult, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +162,7 @@ class Coordinator:
         self.measures: dict[str, QueryMeasures] = {}
         self.failures: dict[str, str] = {}
         self.lives: dict[str, dict[str, Any]] = {}
+        self.draining: set[str] = set()  # queries that are stopping and emit their open windows
         self.one_time: dict[str, int] = {}  # one-time queries that have no result yet: their window's width
         self.finished: Callable[[str], None] = lambda _: None  # what to do when one has it
         self.monitor = Monitor()
@@ -416,19 +423,23 @@ class Coordinator:
                 for port, table in result.queues.items()
                 if table.num_rows
             }
-            staged = []
-            for node, table in result.sinks.items():
-                if table.num_rows:
-                    sink = runner.graph.nodes[node].operator
-                    assert isinstance(sink, Sink)
-                    table = self._wanted(sink.query, table)
-                    arrived = np.asarray(table[ARRIVED], dtype=np.int64)
-                    staged.append((sink.query, self.deliveries.stage(sink.query, table), arrived))
-            self.send(StepDone(command, result, stored, tuple(staged)))
+            self.send(StepDone(command, result, stored, self._staged(runner, result)))
         except PenstockError as error:
             self.send(StepBroken(command, str(error)))
         except BaseException as error:
             self.send(StepBroken(command, f"{type(error).__name__}: {error}"))
+
+    def _staged(self, runner: UnitRunner, result: Result) -> tuple[StagedResult, ...]:
+        """A step's results, put where sinks will find them."""
+        staged = []
+        for node, table in result.sinks.items():
+            if table.num_rows:
+                sink = runner.graph.nodes[node].operator
+                assert isinstance(sink, Sink)
+                rows = self._wanted(sink.query, table)
+                arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
+                staged.append((sink.query, self.deliveries.stage(sink.query, rows), arrived))
+        return tuple(staged)
 
     def _wanted(self, query: str, rows: pa.Table) -> pa.Table:
         """A query's results; of a one-time query, the first full window's."""
@@ -519,7 +530,12 @@ class Coordinator:
         operators = self.control.units[command.unit].place.unit.operators
         rows_out = sum(table.num_rows for table in (*result.queues.values(), *result.sinks.values()))
         self.monitor.stepped(operators, result.rows, rows_out, result.seconds, result.jobs)
-        for query, staged, arrived in message.staged:
+        frontier = {batch.leaf: batch.hi for take in command.takes for batch in take.batches}
+        self._deliver(message.staged, frontier)
+
+    def _deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
+        """Records results with the offsets up to which rows are in them; sinks get them after the commit."""
+        for query, staged, arrived in results:
             for one in staged:
                 if one.file is not None:
                     self.log.add_file(one.sink, one.file)
@@ -528,17 +544,15 @@ class Coordinator:
                     n = self.log.post(one.sink, one.ref)
                     self._posts.append((n, one.sink, one.ref))
             self._after.append(partial(self._measured, query, arrived))
-        if message.staged:
+            life = self.lives.setdefault(query, {})
+            life["rows"] = life.get("rows", 0) + len(arrived)
+            life["frontier"] = {**life.get("frontier", {}), **frontier}
+            self.log.put_result(query, life)
+            if query in self.one_time and life["rows"]:
+                del self.one_time[query]
+                self.at(0.0, partial(self.finished, query))
+        if results:
             self.log.set("next_file", self.deliveries.next_file())
-            frontier = {b.leaf: b.hi for take in command.takes for b in take.batches}
-            for query, _, arrived in message.staged:
-                life = self.lives.setdefault(query, {})
-                life["rows"] = life.get("rows", 0) + len(arrived)
-                life["frontier"] = {**life.get("frontier", {}), **frontier}
-                self.log.put_result(query, life)
-                if query in self.one_time and life["rows"]:
-                    del self.one_time[query]
-                    self.at(0.0, partial(self.finished, query))
 
     def _measured(self, query: str, arrived: np.ndarray) -> None:
         measures = self.measures.get(query)
@@ -583,6 +597,9 @@ class Coordinator:
         """Another cut: new units get their jobs, and where everything stands is written anew."""
         graph = self.control.graph
         if graph is not self._graph:
+            for query in [query for query in self.draining if query not in graph.queries]:
+                self.draining.discard(query)
+                self._drain(query)
             self._regraph(graph)
         stateful = stateful_operators(graph, self._layouts)
         runners: dict[int, tuple[object, UnitRunner]] = {}
@@ -609,6 +626,33 @@ class Coordinator:
         return place, tuple(
             sorted((port, self._layouts.ports[port]) for port in ports if port in self._layouts.ports)
         )
+
+    def _drain(self, query: str) -> None:
+        """Emits the open windows of a query that is about to go, as if its streams had ended.
+
+        All it has begun is through. What its operators remember stays as it is: others may share them.
+        """
+        place = alone(self._graph, query)
+        stateful = stateful_operators(self._graph, self._layouts)
+        runner = UnitRunner(
+            self._graph, place, self._layouts, stateful, self._jobs, self.store, self._relations.until
+        )
+        held = Held(None, END, round(now_s() * 1e6), epoch=self._relations.epoch)
+        end = Batch(0, 0.0, now_s(), 0.0, 0.0, "", 0, 0, held)
+        ports = dict.fromkeys(edge.port for edge in place.entries)
+        takes = tuple(
+            Take(n, tuple(edge for edge in place.entries if edge.port == port), (end,))
+            for n, port in enumerate(ports)
+        )
+        try:
+            result = runner.run(takes, self.marks, self.outputs, self.states)
+        except PenstockError as error:
+            self._tell(f"the open windows of query '{query}' are lost: {error}")
+            return
+        kept = {piece.ref.name for state in self.states.values() for piece in state.pieces}
+        made = {piece.ref.name for state in result.states.values() for piece in state.pieces}
+        self._garbage.extend(made - kept)
+        self._deliver(self._staged(runner, result), {})
 
     def _regraph(self, graph: Graph) -> None:
         gone = [name for name in self._graph.operators if name not in graph.nodes]

@@ -51,7 +51,7 @@ from penstock.engines.spark.sinks.memory import MemorySink
 from penstock.engines.spark.sinks.reading import read_files
 from penstock.engines.spark.sinks.subscription import Subscription
 from penstock.engines.spark.sources import registry as sources
-from penstock.engines.spark.sources.base import Source
+from penstock.engines.spark.sources.base import Source, Ticket
 from penstock.engines.spark.sources.dead_letters import DeadLetters
 from penstock.engines.spark.sources.push import PushSource
 from penstock.engines.spark.sources.structured import StructuredSource
@@ -123,6 +123,7 @@ class Engine:
         self._policy, self._memory, self._train_rows, self._tell = policy, memory_bytes, train_rows, tell
         self._first_batch_rows = first_batch_rows  # of each stream; from then on batches may grow by half
         self._feeding = self._opened = False
+        self._unlogged: list[Ticket] = []  # of rows that were pushed before the engine ran
         self._sources: dict[str, Source] = {}
         self._feeds: dict[str, Feed] = {}
         self._standings: dict[str, tuple[int, Standing]] = {}
@@ -141,6 +142,7 @@ class Engine:
         """Takes up what is in the state directory; `with` does it, and closes the engine in the end."""
         if self._opened:
             return self
+        self._stops_spark = self._given is None and not session.is_running()
         try:
             self._spark = self._given or session.make(self._workers)
         except BaseException:
@@ -211,7 +213,7 @@ class Engine:
         self._deliveries.stop()
         self._log.close()
         self._opened = False
-        if self._given is None and session.is_alive(self._spark):
+        if self._stops_spark and session.is_alive(self._spark):
             self._spark.stop()
         self._forget()
 
@@ -416,6 +418,8 @@ class Engine:
     def _start(self, planned: Sequence[Query]) -> None:
         for query in planned:
             self._log.put_query(query.name, document.write(query), {})
+            self._coordinator.lives.pop(query.name, None)  # of one that had the name before
+            self._log.put_result(query.name, {})
             self._add_own_sink(query)
             self._note_one_time(query)
         self._coordinator.handle(QueriesSubmitted(self._coordinator.now(), tuple(planned)))
@@ -449,6 +453,8 @@ class Engine:
     def _stop(self, name: str, *, drain: bool) -> None:
         if name in self._planned.queries:
             self._planned = remove(self._planned, name)
+            if drain:
+                self._coordinator.draining.add(name)
             self._log.set("stopping", {**self._log.get("stopping", {}), name: drain})
             self._handle(QueryStopped(self._coordinator.now(), name, drain))
 
@@ -522,7 +528,9 @@ class Engine:
         Returns when they are in the log; before the engine runs, they wait for it.
         """
         ticket = self._pushed(stream).push(rows)
-        if self._feeding and not ticket.wait(timeout):
+        if not self._feeding:
+            self._unlogged.append(ticket)
+        elif not ticket.wait(timeout):
             raise EngineError(f"rows for stream '{stream}' were not logged within {timeout} s")
 
     def end(self, stream: str) -> None:
@@ -574,12 +582,14 @@ class Engine:
             time.sleep(0.005 if until == "drained" and self._feeder.ended else wait_s)
 
     def settle(self, timeout: float = 10.0) -> bool:
-        """Waits until all rows that came in are processed, and their results delivered; False if they are not.
+        """Waits until all rows that came in are processed and delivered; False if that took longer.
 
         Windows stay open until later rows, or the end of the stream, close them.
         """
         self.start()
         until_s = time.monotonic() + timeout
+        while self._unlogged and self._unlogged[0].wait(max(0.0, until_s - time.monotonic())):
+            self._unlogged.pop(0)
         while (left_s := until_s - time.monotonic()) > 0:
             self.check()
             self._coordinator.settled.wait(min(left_s, 0.1))

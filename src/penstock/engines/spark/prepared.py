@@ -180,7 +180,7 @@ def _needed(table: pa.Table, columns: Iterable[str]) -> pa.Table:
 
 
 def _collected(frame: DataFrame) -> pa.Table:
-    """The frame's rows, all columns nullable, so that tables of one kind have one schema.
+    """The frame's rows, everything nullable, so that tables of one kind have one schema.
 
     `toArrow` would not do: it casts to the frame's schema, and refuses a NULL struct whose fields are not
     nullable. The method under it is PySpark's own; tried on 4.3.
@@ -188,9 +188,22 @@ def _collected(frame: DataFrame) -> pa.Table:
     try:
         batches = frame._collect_as_arrow(empty_list_if_zero_records=False)  # type: ignore[operator]
         table = pa.Table.from_batches(batches)
-        return pa.Table.from_arrays(table.columns, names=table.column_names)
+        columns = [column.cast(_nullable(column.type)) for column in table.columns]
+        return pa.Table.from_arrays(columns, names=table.column_names)
     except PySparkException as error:
         raise StepError(_first_line(error)) from error
+
+
+def _nullable(type_: pa.DataType) -> pa.DataType:
+    """The type with everything inside it nullable, but for the keys of maps."""
+    if pa.types.is_struct(type_):
+        return pa.struct([field.with_type(_nullable(field.type)).with_nullable(True) for field in type_])
+    if pa.types.is_list(type_):
+        element = type_.value_field
+        return pa.list_(element.with_type(_nullable(element.type)).with_nullable(True))
+    if pa.types.is_map(type_):
+        return pa.map_(type_.key_type, _nullable(type_.item_type))
+    return type_
 
 
 def _first_line(error: PySparkException) -> str:

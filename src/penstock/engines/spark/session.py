@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from penstock.errors import EngineError
@@ -18,6 +19,10 @@ from penstock.errors import EngineError
 __all__ = ["SparkSession", "is_alive", "is_local", "make", "own"]
 
 JAVA_VERSION = 17
+
+#: A unit's job has some ten generated classes. With Spark's 100 kept, those of many queries would push each
+#: other out and be compiled again in every step.
+CODEGEN_ENTRIES = "10000"
 
 #: Settings of our session alone; one that the user hands in keeps its own.
 SETTINGS = {
@@ -52,6 +57,7 @@ def make(workers: int = 2, master: str | None = None, log: Path | None = None) -
         builder.config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.driver.memory", "2g")
+        .config("spark.sql.codegen.cache.maxEntries", CODEGEN_ENTRIES)
         .config("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={logging.as_uri()}")
     )
     said = log or Path(tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")[1])
@@ -85,6 +91,11 @@ def own(spark: SparkSession) -> SparkSession:
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     return session
+
+
+def is_running() -> bool:
+    """Whether this process has a Spark already, which then is somebody else's."""
+    return SparkContext._active_spark_context is not None
 
 
 def is_alive(spark: SparkSession) -> bool:

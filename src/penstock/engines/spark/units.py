@@ -7,7 +7,7 @@ operator, which says what to keep of them. Several outputs of a job are one fram
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
@@ -29,6 +29,7 @@ from penstock.model.operators import (
     Split,
     Union,
 )
+from penstock.model.unit import Unit
 from penstock.policies.layout import UnitPlace
 
 
@@ -112,6 +113,19 @@ class Compiler:
         return text.part()
 
 
+def alone(graph: Graph, query: str) -> UnitPlace:
+    """All operators of a query as one unit that feeds its sink and nothing else."""
+    members = set(graph.members[query])
+    operators = tuple(name for name in graph.operators if name in members)
+
+    def edges(names: Iterable[str]) -> list[Edge]:
+        return [edge for name in names for edge in graph.edges[name] if edge.reader in members]
+
+    sinks = [edge for name in operators for edge in graph.sinks[name] if edge.reader in members]
+    streams = [name for name in graph.sources if name in members]
+    return UnitPlace(Unit(operators), tuple(edges(streams)), (), frozenset(edges(operators)), tuple(sinks))
+
+
 def entry_inputs(edges: tuple[Edge, ...]) -> dict[Port, str]:
     """The names that `Compiler.entry` gives to the queues of these edges."""
     return {port: f"q{n}" for n, port in enumerate(dict.fromkeys(edge.port for edge in edges))}
@@ -144,7 +158,7 @@ class _Text:
         if port in place.exits:
             columns = stateless.listed(self.of.layouts.ports[port].columns)
             self.outputs.append((ToQueue(port), f"SELECT {columns} FROM {rows}"))
-        for edge in graph.sinks[port.node]:
+        for edge in place.sinks:
             if edge.port == port:
                 sink = graph.nodes[edge.reader].operator
                 assert isinstance(sink, Sink)

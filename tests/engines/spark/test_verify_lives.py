@@ -1,0 +1,201 @@
+"""Queries that come and go while rows flow: each result is that of batch over the rows the query saw."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from penstock.engines.spark.engine import Engine
+from penstock.oracle.translate import translate
+from penstock.verify.batch import evaluate, recorded
+from penstock.verify.comparison import difference
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+DELAY_S = {"temps": 3, "doors": 2}
+STREAMS = """\
+CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, id INT,
+  WATERMARK FOR t AS t - INTERVAL 3 SECONDS) USING push;
+CREATE STREAM doors (t TIMESTAMP, room STRING, open BOOLEAN, id INT,
+  WATERMARK FOR t AS t - INTERVAL 2 SECONDS) USING push;
+"""
+SELECTS = {
+    "plain": "SELECT t, room, temp * 2 AS twice FROM temps WHERE temp > 5",
+    "counted": "SELECT room, count(*) AS n, collect_list(id) AS ids, window.end AS until "
+    "FROM temps [RANGE 6 SECONDS SLIDE 3 SECONDS] GROUP BY room",
+    "numbered": "SELECT room, sum(id) AS ids, last(id) AS l, window FROM temps [ROWS 30 SLIDE 15] "
+    "GROUP BY room",
+    "sessions": "SELECT room, count(*) AS n, session_window.end AS until FROM temps "
+    "GROUP BY room, session_window(t, '1 second')",
+    "joined": "SELECT x.room, x.id AS a, d.id AS b FROM temps [RANGE 3 SECONDS] AS x "
+    "JOIN doors [RANGE 2 SECONDS] AS d ON x.room = d.room",
+    "matched": "SELECT x.room, x.id AS a, d.id AS b FROM temps [RANGE 2 SECONDS] AS x "
+    "LEFT JOIN doors [RANGE 2 SECONDS] AS d ON x.room = d.room",
+    "last_door": "SELECT x.room, x.id AS a, d.id AS b FROM temps [ROWS 5] AS x "
+    "JOIN doors [ROWS 3] AS d ON x.room = d.room",
+    "both": "SELECT u.room, first(u.id) AS f, count(*) AS n FROM (SELECT t, room, id FROM temps "
+    "UNION ALL SELECT t, room, id FROM temps WHERE temp > 10 UNION ALL SELECT t, room, id FROM doors) AS u "
+    "GROUP BY u.room, window(u.t, '5 seconds')",
+}
+
+
+def query(name: str, select: str) -> str:
+    return f"CREATE CONTINUOUS QUERY {name} AS {SELECTS[select]};\n"
+
+
+class Feed:
+    """Pushes random rows, a few seconds of both streams at a time."""
+
+    def __init__(self, engine: Engine, seed: int) -> None:
+        self._engine, self._chance, self._second = engine, random.Random(seed), 0
+
+    def push(self, seconds: int = 6, rows: int = 40) -> None:
+        begin, self._second = self._second, self._second + seconds
+        for stream, share in (("temps", 1.0), ("doors", 0.4)):
+            made = [self._row(stream, begin, seconds) for _ in range(round(rows * share))]
+            self._engine.push(stream, [row for _, row in sorted(made, key=lambda one: one[0])], timeout=60)
+
+    def _row(self, stream: str, begin: int, seconds: int) -> tuple[float, dict[str, Any]]:
+        """A row and when it comes: sometimes too late."""
+        at = begin + self._chance.randrange(4 * seconds) / 4
+        comes = at + self._chance.uniform(0, DELAY_S[stream] * 1.3)
+        row: dict[str, Any] = {
+            "t": START + timedelta(seconds=at),
+            "room": self._chance.choice(("hall", "attic", None)),
+            "id": self._chance.randrange(100),
+        }
+        row |= {"temp": self._chance.randrange(40) / 2} if stream == "temps" else {"open": at % 2 < 1}
+        return comes, row
+
+    def end(self) -> None:
+        for stream in DELAY_S:
+            self._engine.end(stream)
+
+
+def seen(tables: Mapping[str, pa.Table], life: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """The rows that a query saw."""
+    found = {}
+    for name, table in tables.items():
+        first, last = life["from"].get(name, 0), life.get("to", {}).get(name, table.num_rows)
+        offsets = table["__offset"]
+        found[name] = table.filter(pc.and_(pc.greater_equal(offsets, first), pc.less(offsets, last)))
+    return found
+
+
+def check(engine: Engine, spark: SparkSession, queries: Mapping[str, str]) -> dict[str, pa.Table]:
+    """Holds every query against batch over what it saw; the rows that each saw of `temps`."""
+    tables = recorded(engine)
+    assert not engine.coordinator.failures
+    views = {}
+    for name, select in queries.items():
+        life = engine.coordinator.lives[name]
+        views[name] = seen(tables, life)
+        expected = evaluate(spark, translate(STREAMS + query(name, select)), views[name])[name]
+        if "until" in expected.column_names and life.get("discards"):
+            expected = expected.filter(pc.less_equal(expected["until"], life["discards"]))
+        found = difference(engine.results(name), expected)
+        assert found is None, f"{name}: {SELECTS[select]}\n{life}\n{found}"
+        assert expected.num_rows, f"{name} has no results, so nothing was compared"
+    return {name: view["temps"] for name, view in views.items()}
+
+
+def eventually(condition: Callable[[], object]) -> None:
+    until_s = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+
+
+def watermark(engine: Engine, stream: str, offset: int) -> datetime:
+    """The watermark of the rows before an offset."""
+    times = recorded(engine)[stream]["t"].slice(0, offset)
+    return pc.max(times).as_py() - timedelta(seconds=DELAY_S[stream])
+
+
+@pytest.fixture
+def engine(spark: SparkSession, tmp_path: Path) -> Engine:
+    return Engine(
+        tmp_path / "state",
+        out=tmp_path / "out",
+        spark=spark,
+        keep_log=True,
+        first_batch_rows=15,
+        train_rows=40,
+    )
+
+
+def test_queries_that_start_while_rows_flow(engine: Engine, spark: SparkSession) -> None:
+    with engine:
+        engine.execute(STREAMS + query("plain", "plain") + query("joined", "joined"))
+        engine.start()
+        feed = Feed(engine, 1)
+        queries = {"plain": "plain", "joined": "joined"}
+        for number, select in enumerate(SELECTS):
+            feed.push()
+            queries[f"later_{select}"] = select
+            engine.execute(query(f"later_{select}", select))
+            eventually(lambda name=f"later_{select}": "from" in engine.coordinator.lives.get(name, {}))
+            if number % 3 == 1:
+                engine.use_policy(("chain", "round-robin", "direct")[number // 3])
+        feed.push(12, 80)
+        feed.end()
+        engine.run("drained")
+        rows = check(engine, spark, queries)
+        counts = [table.num_rows for table in rows.values()]
+        assert len(set(counts)) > 3  # they did begin at different rows
+
+
+def test_queries_that_are_stopped_and_drained(engine: Engine, spark: SparkSession) -> None:
+    with engine:
+        queries = {select: select for select in SELECTS}
+        engine.execute(STREAMS + "".join(query(name, select) for name, select in queries.items()))
+        engine.start()
+        feed = Feed(engine, 2)
+        feed.push(10, 80)
+        for number, name in enumerate(queries):
+            feed.push(3, 20)
+            if number % 2:
+                eventually(lambda name=name: engine.results(name).num_rows)
+                engine.execute(f"STOP QUERY {name} AND DRAIN;")
+            if number == 4:
+                engine.use_policy("segment")
+        feed.push()
+        feed.end()
+        engine.run("drained")
+        rows = check(engine, spark, queries)
+        assert rows["counted"].num_rows < rows["sessions"].num_rows < rows["plain"].num_rows
+
+
+def test_queries_that_are_stopped_discard_open_windows(engine: Engine, spark: SparkSession) -> None:
+    with engine:
+        queries = {"plain": "plain", "counted": "counted", "sessions": "sessions", "joined": "joined"}
+        queries["on"] = "counted"
+        engine.execute(STREAMS + "".join(query(name, select) for name, select in queries.items()))
+        engine.start()
+        feed = Feed(engine, 3)
+        feed.push(20, 160)
+        for name in ("counted", "joined", "plain", "sessions"):
+            feed.push(4, 30)
+            eventually(lambda name=name: engine.results(name).num_rows)
+            engine.execute(f"STOP QUERY {name};")
+            eventually(lambda name=name: "to" in engine.coordinator.lives[name])
+        feed.push()
+        feed.end()
+        engine.run("drained")
+        for name in ("counted", "sessions"):
+            life = engine.coordinator.lives[name]
+            life["discards"] = watermark(engine, "temps", life["to"]["temps"])
+        check(engine, spark, queries)
+        assert engine.results("counted").num_rows < engine.results("on").num_rows
