@@ -33,7 +33,7 @@ CREATE CONTINUOUS QUERY switched_on AS
 SELECT a.house, a.household, a.plug, b.t, a.watts AS before, b.watts AS now
 FROM loads [RANGE 3 SECONDS] AS a JOIN loads [RANGE 1 SECOND] AS b
     ON a.house = b.house AND a.household = b.household AND a.plug = b.plug AND a.t < b.t
-WHERE b.watts > a.watts + 40;
+WHERE b.watts > a.watts + 20;
 
 -- How long plugs draw much.
 CREATE CONTINUOUS QUERY busy AS

@@ -114,10 +114,14 @@ class Day:
         middle = last if self.switched is None else self.switched
         bounds = ((0, middle), (middle, last))
         return [
-            part(self.looks, first, until, policy)
+            part(self.looks, first, until, policy, self.last_rows())
             for policy, (first, until) in zip(self.policies, bounds, strict=True)
             if first < until
         ]
+
+    def last_rows(self) -> int:
+        """The look up to which rows came; what was late then is processed after it."""
+        return max(1, int(np.searchsorted(self.times_s(), self.seconds_s, side="right")) - 1)
 
     def rows(self) -> int:
         """Rows that came in."""
@@ -132,10 +136,15 @@ def _rows(looks: Sequence[Status]) -> int:
     return sum(looks[-1].rows_in.values()) - sum(looks[0].rows_in.values())
 
 
-def part(looks: Sequence[Status], first: int, last: int, policy: str) -> Part:
-    """What happened between two looks."""
+def part(looks: Sequence[Status], first: int, last: int, policy: str, last_rows: int | None = None) -> Part:
+    """What happened between two looks.
+
+    Once no more rows come, results soon are up to date under any policy: that time is left out of staleness.
+    Results that come out then are not left out, since they are those that have waited longest.
+    """
     begin, end = looks[first], looks[last]
-    passed_s = max(end.at_s - begin.at_s, 1e-9)
+    until = max(first + 1, last if last_rows is None else min(last, last_rows))
+    passed_s = max(looks[until].at_s - begin.at_s, 1e-9)
     queries = {}
     for name, now in end.queries.items():
         then = begin.queries[name]
@@ -143,11 +152,11 @@ def part(looks: Sequence[Status], first: int, last: int, policy: str) -> Part:
             now,
             rows=now.rows - then.rows,
             latencies=now.latencies.since(then.latencies),
-            staleness=float(stale_s(looks, name)[first:last].sum()) / passed_s,
+            staleness=float(stale_s(looks, name)[first:until].sum()) / passed_s,
             queue_bytes=max(look.queries[name].queue_bytes for look in looks[first : last + 1]),
         )
     most = max(look.queued_bytes for look in looks[first : last + 1])
-    return Part(policy, passed_s, end.totals.steps - begin.totals.steps, most, queries)
+    return Part(policy, end.at_s - begin.at_s, end.totals.steps - begin.totals.steps, most, queries)
 
 
 def stale_s(looks: Sequence[Status], query: str) -> Floats:
@@ -189,6 +198,7 @@ def play(seconds_s: float, policies: tuple[str, str], err: Console, *, live: boo
     for policy in policies:
         check_policy(policy)
     err.print("starting Spark …", highlight=False)
+    stops_spark = not session.is_running()
     spark = session.make(workers)
 
     def engine_for(policy: str) -> Engine:
@@ -200,15 +210,18 @@ def play(seconds_s: float, policies: tuple[str, str], err: Console, *, live: boo
             for policy in {parse(policy).cut: policy for policy in reversed(policies)}.values():
                 err.print(f"warming up under {policy} …", highlight=False)
                 with engine_for(policy) as engine:
-                    before_s = _warm_up(engine) / 2
+                    before_s = _warm_up(engine)
             with engine_for(policies[0]) as engine:
                 engine.execute(statements(seconds_s, before_s))
-                engine.run(before_s)  # jobs are planned anew by each engine, which is not the policy's doing
+                # Jobs are planned anew by each engine and get faster for a while, which is no policy's doing.
+                err.print(f"the evening before, {before_s:.0f} s …", highlight=False)
+                engine.run(before_s)
                 return _watched(engine, seconds_s, policies, err, live=live)
         except Stop:
             raise KeyboardInterrupt from None  # before the day began there is nothing to report
         finally:
-            spark.stop()
+            if stops_spark:
+                spark.stop()
 
 
 def _teller(err: Console) -> Callable[[str], None]:
@@ -243,7 +256,7 @@ def _watched(engine: Engine, seconds_s: float, policies: tuple[str, str], err: C
                 screen.update(Group(_heading(passed_s, seconds_s), view.table(looks[-1])), refresh=True)
             elif passed_s - said_s >= LINE_S:
                 said_s = passed_s
-                err.print(_line(passed_s, seconds_s, looks), highlight=False)
+                err.print(_line(passed_s, seconds_s, looks), highlight=False, soft_wrap=True)
 
         try:
             engine.run(seconds_s / 2, watch)
@@ -394,12 +407,13 @@ def _draw(figure: Figure, day: Day) -> None:
     each = latencies_s(looks)
     known = ~np.isnan(each).all(axis=1)
     middle, low, high = (np.full(len(looks), np.nan) for _ in range(3))
-    middle[known] = np.nanmean(each[known], axis=1)
-    low[known], high[known] = np.nanquantile(each[known], (0.1, 0.9), axis=1)
+    if known.any():
+        middle[known] = np.nanmean(each[known], axis=1)
+        low[known], high[known] = np.nanquantile(each[known], (0.1, 0.9), axis=1)
     latency.fill_between(
         times_s, low, high, color="tab:blue", alpha=0.2, label="8 of 10 queries", linewidth=0
     )
-    latency.plot(times_s, middle, color="tab:blue", label="mean of the queries")
+    latency.plot(times_s, middle, color="tab:blue", label="mean of the queries that put something out")
     latency.set_yscale("log")
     latency.set_ylabel("latency (s)")
     latency.yaxis.set_major_formatter("{x:g}")
@@ -426,12 +440,12 @@ def _draw(figure: Figure, day: Day) -> None:
     begin_s = 0.0
     for one in parts:
         end_s = begin_s + one.seconds_s
-        for axes, level in (
-            (latency, one.mean_latency_s),
-            (stale, 100 * one.staleness),
+        for axes, level, until_s in (
+            (latency, one.mean_latency_s, end_s),
+            (stale, 100 * one.staleness, min(end_s, times_s[day.last_rows()])),
         ):
             if level is not None:
-                axes.hlines(level, begin_s, end_s, color="black", linewidth=0.8, linestyle=":")
+                axes.hlines(level, begin_s, until_s, color="black", linewidth=0.8, linestyle=":")
         rates.annotate(
             one.policy, ((begin_s + end_s) / 2, 1.0), (0, 3), xycoords=("data", "axes fraction"),
             textcoords="offset points", ha="center", va="bottom", fontweight="bold",

@@ -11,6 +11,7 @@ from penstock.errors import closest
 from penstock.model.schema import Schema
 from penstock.sql.dialect import parse_expression
 from penstock.sql.expressions import is_bound_column
+from penstock.sql.functions.collections import field_name
 from penstock.sql.places import Problem
 from penstock.sql.typing import type_of
 
@@ -104,6 +105,8 @@ class Scope:
         """A copy of an expression in which every column is one of the plan's."""
         _refuse_foreign(tree)
         tree = tree.copy()
+        for call in tree.find_all(exp.Anonymous):
+            _name_fields(call)
         for column in [node for node in tree.find_all(exp.Column) if is_bound_column(node)]:
             if isinstance(column.this, exp.Star):
                 raise Problem(column, "'*' can stand in the SELECT list and in count(*) only")
@@ -151,6 +154,18 @@ def _refuse_foreign(tree: exp.Expr) -> None:
         raise Problem(
             query, "a subquery cannot stand in an expression; put it into FROM and join it over windows"
         )
+
+
+def _name_fields(call: exp.Anonymous) -> None:
+    """Makes `struct(x.a, b + 1)` a `named_struct`: Spark names fields by columns, and plans rename those."""
+    if call.name.lower() != "struct" or any(value.find(exp.Star) for value in call.expressions):
+        return
+    named = []
+    for place, value in enumerate(call.expressions, 1):
+        name = exp.Literal.string(field_name(value) or f"col{place}")
+        named += [name, value.this if isinstance(value, exp.Alias) else value]
+    call.set("this", "named_struct")
+    call.set("expressions", named)
 
 
 def _place_at(value: exp.Expr, column: exp.Column) -> None:

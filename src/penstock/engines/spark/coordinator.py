@@ -163,7 +163,7 @@ class Coordinator:
         self.failures: dict[str, str] = {}
         self.lives: dict[str, dict[str, Any]] = {}
         self.draining: set[str] = set()  # queries that are stopping and emit their open windows
-        self.one_time: dict[str, int] = {}  # one-time queries that have no result yet: their window's width
+        self.one_time: dict[str, int] = {}  # one-time queries: their window's width
         self.finished: Callable[[str], None] = lambda _: None  # what to do when one has it
         self.monitor = Monitor()
         self.totals = Totals()
@@ -548,8 +548,7 @@ class Coordinator:
             life["rows"] = life.get("rows", 0) + len(arrived)
             life["frontier"] = {**life.get("frontier", {}), **frontier}
             self.log.put_result(query, life)
-            if query in self.one_time and life["rows"]:
-                del self.one_time[query]
+            if query in self.one_time and len(arrived):
                 self.at(0.0, partial(self.finished, query))
         if results:
             self.log.set("next_file", self.deliveries.next_file())
@@ -615,7 +614,9 @@ class Coordinator:
                 )
                 runners[index] = mark, runner
         for index, (_, runner) in self._runners.items():
-            if index not in runners or runners[index][1] is not runner:
+            at_work = self.control.units.get(index)
+            is_running = at_work is not None and at_work.step
+            if (index not in runners or runners[index][1] is not runner) and not is_running:
                 runner.close()
         self._runners = runners
         self.write_standing(command.units)
@@ -709,6 +710,7 @@ class Coordinator:
         life = self.lives.setdefault(query, {})
         life["to"] = ends
         self.failures.pop(query, None)
+        self.one_time.pop(query, None)
         self.log.put_result(query, life)
         self.log.drop_query(query)
         self.log.set(

@@ -271,6 +271,8 @@ class Engine:
         for query in (*stood.queries, *stood.waiting):
             if query.stop_s is not None:
                 self._coordinator.at(query.stop_s, partial(self._stop, query.name, drain=False))
+            if query.one_time and stood.lives.get(query.name, {}).get("rows"):
+                self._stop(query.name, drain=False)
         for name, drain in self._log.get("stopping", {}).items():
             self._stop(name, drain=drain)
         if stood.queries:  # cut as the policy wants, whatever was under way
@@ -428,7 +430,7 @@ class Engine:
                 self._coordinator.at(query.stop_s, partial(self._stop, query.name, drain=False))
 
     def _note_one_time(self, query: Query) -> None:
-        if query.one_time and not self._coordinator.lives.get(query.name, {}).get("rows"):
+        if query.one_time:
             self._coordinator.one_time[query.name] = window_us(query)
 
     def _effect(self, statement: Statement) -> None:

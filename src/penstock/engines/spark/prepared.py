@@ -44,7 +44,7 @@ class Jobs:
         self._root = root
         self._local = is_local(spark)
         self._lock = threading.Lock()
-        self._idle: dict[tuple[str, bool], Job] = {}
+        self._idle: dict[object, Job] = {}
         shutil.rmtree(root, ignore_errors=True)
         root.mkdir(parents=True)
 
@@ -56,7 +56,7 @@ class Jobs:
     def prepare(self, released: Released, *, together: bool = True) -> Job:
         """A job for that SQL; `together` if its rows must meet in one partition, as in joins and groups."""
         with self._lock:
-            idle = self._idle.pop((released.sql, together), None)
+            idle = self._idle.pop(_key(released, together), None)
         if idle is not None:
             return idle
         number = next(_SERIAL)
@@ -67,7 +67,10 @@ class Jobs:
     def give_back(self, job: Job) -> None:
         """A job that its unit needs no more; after a change of cut and back another will want the same."""
         with self._lock:
+            before = self._idle.pop(job.key, None)
             self._idle[job.key] = job
+            if before is not None:
+                before.discard()
             while len(self._idle) > _MOST_IDLE:
                 self._idle.pop(next(iter(self._idle))).discard()
 
@@ -87,9 +90,9 @@ class Job:
         raise NotImplementedError
 
     @property
-    def key(self) -> tuple[str, bool]:
+    def key(self) -> object:
         """What it does."""
-        return self._released.sql, self._together
+        return _key(self._released, self._together)
 
     def discard(self) -> None:
         """Leaves nothing behind."""
@@ -103,6 +106,10 @@ class Job:
         finally:
             for view in self._views.values():
                 self._spark.catalog.dropTempView(view)
+
+
+def _key(released: Released, together: bool) -> object:
+    return released.sql, tuple(released.inputs.items()), together
 
 
 def _with_views(sql: str, views: str) -> str:
@@ -120,16 +127,21 @@ class FileJob(Job):
         super().__init__(spark, released, number, together=together)
         self._root = root
         self._planned: DataFrame | None = None
+        self._types: list[list[pa.DataType]] = []
         self._reusable = True
         root.mkdir()
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Puts the tables in place and runs the plan."""
         self.runs += 1
-        frame = self._planned or self._plan(tables)
-        for name, columns in self._released.inputs.items():
+        given = {name: _needed(tables[name], columns) for name, columns in self._released.inputs.items()}
+        types = [table.schema.types for table in given.values()]
+        if types != self._types:  # the same text may be about other types when another unit takes it over
+            self._planned, self._types = None, types
+        frame = self._planned or self._plan(given)
+        for name, table in given.items():
             path = self._path(name)
-            write(_needed(tables[name], columns), path.with_suffix(".new"))
+            write(table, path.with_suffix(".new"))
             path.with_suffix(".new").rename(path)
         return _collected(frame)
 
@@ -147,12 +159,12 @@ class FileJob(Job):
 
     def _plan(self, tables: Mapping[str, pa.Table]) -> DataFrame:
         inputs = {}
-        for name, columns in self._released.inputs.items():
+        for name, table in tables.items():
             path = self._path(name)
             path.unlink(missing_ok=True)
             with path.open("wb") as file:
                 file.truncate(_PRETENDED_BYTES)
-            schema = from_arrow_schema(_needed(tables[name], columns).schema)
+            schema = from_arrow_schema(table.schema)
             frame = self._spark.read.schema(schema).parquet(str(path))
             inputs[name] = frame.coalesce(1) if self._together else frame
         frame = self._frame(inputs)

@@ -17,6 +17,7 @@ from penstock.engines.spark.marks import Marks, Outputs, raise_to, spread
 from penstock.engines.spark.operators.base import (
     ARRIVED,
     EPOCH,
+    LATE,
     NOW,
     TIME,
     UNKNOWN,
@@ -187,6 +188,11 @@ class _Step:
                 table = table.append_column(EPOCH, _same(held.epoch, count))
             if layout.now:
                 table = table.append_column(NOW, _same(held.now_us, count))
+        for name in layout.hidden:
+            if name not in table.column_names:
+                # Asked for since, by a query that began behind this batch; who reads it needs none of it.
+                filler = pa.scalar(False) if name == LATE else pa.scalar(-1, pa.int64())
+                table = table.append_column(name, pa.repeat(filler, table.num_rows))
         return table.select(list(layout.columns))
 
     def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:

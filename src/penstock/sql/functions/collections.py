@@ -126,14 +126,14 @@ def _zipped(call: Call) -> Type:
     return Array(
         Struct(
             tuple(
-                (_name(tree) or str(place), _element(type_))
+                (field_name(tree) or str(place), _element(type_))
                 for place, (tree, type_) in enumerate(zip(call.trees, call.types, strict=True))
             )
         )
     )
 
 
-def _name(tree: exp.Expr) -> str | None:
+def field_name(tree: exp.Expr) -> str | None:
     """What Spark calls a value inside a struct."""
     if isinstance(tree, exp.Alias):
         return tree.alias
@@ -145,7 +145,7 @@ def _name(tree: exp.Expr) -> str | None:
 def _struct(call: Call) -> Type:
     return Struct(
         tuple(
-            (_name(tree) or f"col{place}", type_)
+            (field_name(tree) or f"col{place}", type_)
             for place, (tree, type_) in enumerate(zip(call.trees, call.types, strict=True), 1)
         )
     )
