@@ -9,7 +9,7 @@
     ├── QueryError           no such query, or one of that name exists
     ├── ControlError         an event that makes no sense in the state control is in
     ├── ReplayError          a run that differs from its event log
-    ├── SourceError          a stream or table that cannot be read as its options say: which option, what to do
+    ├── SourceError          a source or stored table that cannot be read as asked: stream, option, file
     ├── SinkError            results that cannot be delivered: where to, why, what to do
     ├── EngineError          the engine cannot run as asked
     │   └── StepError        a step's job failed: what Spark says

@@ -143,12 +143,13 @@ class Engine:
         if self._opened:
             return self
         self._stops_spark = self._given is None and not session.is_running()
+        self._log = CommitLog(self._root / "penstock.db")  # first: whether the state is free costs nothing
         try:
-            self._spark = self._given or session.make(self._workers)
+            self._spark = self._given or session.make(self._workers, log=self._root / "spark.log")
         except BaseException:
+            self._log.close()
             self._forget()
             raise
-        self._log = CommitLog(self._root / "penstock.db")
         self._store = Store(self._root / "tables", self._memory)
         self._session = session.own(self._spark)
         self._relations = Relations(self._store, self._base, self._tell)

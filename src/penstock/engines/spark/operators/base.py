@@ -13,8 +13,8 @@ Rows carry hidden columns beside those of their schema:
 - `__now`: what `now()` is for it. Only where an expression above asks.
 
 A stateful operator works in two turns. `remember` is SQL that belongs to the job which makes its input and
-says what is worth keeping of it. `advance`, between jobs, adds that to the state and decides, by the watermarks,
-what can be released; `released` is SQL that makes output of it, and belongs to the next job.
+says what is worth keeping of it. `advance`, between jobs, adds that to the state and decides, by the
+watermarks, what can be released; `released` is SQL that makes output of it, and belongs to the next job.
 """
 
 from __future__ import annotations
