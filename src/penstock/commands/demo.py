@@ -46,6 +46,8 @@ MIDNIGHT = datetime(2026, 3, 2)
 #: so many are waited for it.
 WARM_DAY_S = 2.0
 WARM_S = 60.0
+#: Seconds that are waited after the day for what was left of it.
+DRAIN_S = 60.0
 #: Seconds between two looks at the engine, and those that one point of a curve is the mean of.
 SAMPLE_S = 0.5
 POINT_S = 3.0
@@ -264,7 +266,7 @@ def _watched(engine: Engine, seconds_s: float, policies: tuple[str, str], err: C
             looks.append(engine.status())
             switched = len(looks) - 1
             engine.run(max(0.0, seconds_s - (time.monotonic() - began)), watch)
-            while not engine.drained() and time.monotonic() - began < 2 * seconds_s:
+            while not engine.drained() and time.monotonic() - began < seconds_s + DRAIN_S:
                 engine.run(0.1, watch)
         except Stop:
             stopped = True
