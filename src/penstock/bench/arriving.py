@@ -18,6 +18,7 @@ class Dropper:
         self._root = root
         self._rows = 0
         self._files = 0
+        self.rows_of: dict[str, int] = {}  # by the name of the file
         root.mkdir(parents=True, exist_ok=True)
 
     def drop(self, rows: int, sent_us: int | None = None) -> None:
@@ -58,6 +59,7 @@ class Dropper:
         ]
         path = self._root / f".{self._files:08d}.json"
         self._files += 1
+        self.rows_of[path.name[1:]] = rows
         path.write_text("".join(lines))
         return path
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import mean, median
 from typing import Literal
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.bench.arriving import COLUMNS, Dropper
@@ -92,7 +93,7 @@ def _ratio(samples: list[Sample], kind: Kind, field: str) -> float:
 def _sample(spark: SparkSession, kind: Kind, side: Side, root: Path, settings: Settings) -> Sample:
     dropper = Dropper(root / "in")
     running = _penstock if side == "penstock" else _structured
-    with _Running(running(spark, kind, root)) as run:
+    with _Running(running(spark, kind, root, dropper.rows_of)) as run:
         dropper.feed(settings.rows_per_s, settings.warm_s).join()
         began_us = time.time_ns() // 1000
         dropper.feed(settings.rows_per_s, settings.seconds).join()
@@ -129,7 +130,7 @@ def _latencies(kind: Kind, out: Path, commits: dict[str, float], began_us: int, 
             sent = table["sent"].to_numpy()
         else:
             # Files come ten times a second, so a window is closed by the first one sent after its end.
-            ends = table["until"].cast("timestamp[us, tz=UTC]").cast("int64").to_numpy()
+            ends = table["until"].cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_numpy()
             sent = began_us + -((began_us - ends) // 100_000) * 100_000
         sent = sent[(sent >= began_us) & (sent <= ended_us)]
         found.extend(np.maximum(at_s - sent / 1e6, 0.0).tolist())
@@ -181,7 +182,7 @@ class _OnPenstock(_Side):
         return (totals.step_s - totals.job_s) / max(totals.steps, 1) * 1000
 
 
-def _penstock(spark: SparkSession, kind: Kind, root: Path) -> Iterator[_Side]:
+def _penstock(spark: SparkSession, kind: Kind, root: Path, _rows_of: Mapping[str, int]) -> Iterator[_Side]:
     select = SELECTS[kind].format("rows")
     with Engine(root / "state", out=root / "results", spark=spark, base_dir=root) as engine:
         engine.execute(
@@ -196,9 +197,8 @@ def _penstock(spark: SparkSession, kind: Kind, root: Path) -> Iterator[_Side]:
 
 
 class _OnStructured(_Side):
-    def __init__(self, query: object, out: Path) -> None:
-        self._query, self._out = query, out
-        self._seen: dict[int, int] = {}
+    def __init__(self, out: Path, checkpoint: Path, rows_of: Mapping[str, int]) -> None:
+        self._out, self._checkpoint, self._rows_of = out, checkpoint, rows_of
 
     def commits(self) -> dict[str, float]:
         found: dict[str, float] = {}
@@ -209,14 +209,18 @@ class _OnStructured(_Side):
         return found
 
     def rows_done(self) -> int:
-        for progress in self._query.recentProgress:  # type: ignore[attr-defined]
-            self._seen[progress["batchId"]] = max(
-                self._seen.get(progress["batchId"], 0), progress["numInputRows"]
-            )
-        return sum(self._seen.values())
+        """By the files of committed batches: progress counts only the rows that a pushed filter lets by."""
+        done: set[str] = set()
+        committed = {entry.name for entry in (self._checkpoint / "commits").glob("[0-9]*")}
+        for entry in (self._checkpoint / "sources" / "0").glob("[0-9]*"):
+            if entry.name.removesuffix(".compact") in committed:
+                done.update(
+                    Path(json.loads(line)["path"]).name for line in entry.read_text().splitlines()[1:]
+                )
+        return sum(self._rows_of[name] for name in done)
 
 
-def _structured(spark: SparkSession, kind: Kind, root: Path) -> Iterator[_Side]:
+def _structured(spark: SparkSession, kind: Kind, root: Path, rows_of: Mapping[str, int]) -> Iterator[_Side]:
     session = spark.newSession()
     session.conf.set("spark.sql.shuffle.partitions", "2")
     session.conf.set("spark.sql.session.timeZone", "UTC")
@@ -231,6 +235,6 @@ def _structured(spark: SparkSession, kind: Kind, root: Path) -> Iterator[_Side]:
         .start()
     )
     try:
-        yield _OnStructured(query, root / "out")
+        yield _OnStructured(root / "out", root / "checkpoint", rows_of)
     finally:
         query.stop()
