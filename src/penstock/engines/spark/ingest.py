@@ -69,7 +69,6 @@ class Feed:
     standing: Standing
     idle_us: int | None
     heard_us: int = 0
-    row_bytes: float = 100.0
     closed: bool = field(default=False)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -74,13 +73,3 @@ class QueryMeasures:
     def staleness(self, now_s: float) -> float:
         """The share of time in which the result was not up to date."""
         return self.stale_s / max(now_s - self.since_s, 1e-9)
-
-    def as_json(self, now_s: float) -> dict[str, Any]:
-        """The numbers that `penstock run --json` prints."""
-        return {
-            "rows": self.rows,
-            "mean_latency_s": self.latencies.mean_s,
-            "p50_latency_s": self.latencies.percentile_s(0.5),
-            "p95_latency_s": self.latencies.percentile_s(0.95),
-            "staleness": self.staleness(now_s),
-        }

@@ -83,7 +83,6 @@ class Job:
         self._released = released
         self._together = together
         self._views = {name: f"__in_{number}_{name}" for name in released.inputs}
-        self.runs = 0
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """What comes out."""
@@ -133,7 +132,6 @@ class FileJob(Job):
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Puts the tables in place and runs the plan."""
-        self.runs += 1
         given = {name: _needed(tables[name], columns) for name, columns in self._released.inputs.items()}
         types = [table.schema.types for table in given.values()]
         if types != self._types:  # the same text may be about other types when another unit takes it over
@@ -179,7 +177,6 @@ class SentJob(Job):
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Sends the tables and runs."""
-        self.runs += 1
         inputs = {
             name: self._spark.createDataFrame(_needed(tables[name], columns))
             for name, columns in self._released.inputs.items()
