@@ -149,7 +149,7 @@ class _Side:
         raise NotImplementedError
 
     def overhead_ms(self) -> float | None:
-        """What a step costs beside its jobs."""
+        """What a step takes beside Spark's part in it, from its start to its commit."""
         return None
 
 
@@ -179,7 +179,7 @@ class _OnPenstock(_Side):
 
     def overhead_ms(self) -> float:
         totals = self._engine.coordinator.totals
-        return (totals.step_s - totals.job_s) / max(totals.steps, 1) * 1000
+        return (totals.step_s - totals.spark_s) / max(totals.steps, 1) * 1000
 
 
 def _penstock(spark: SparkSession, kind: Kind, root: Path, _rows_of: Mapping[str, int]) -> Iterator[_Side]:
@@ -201,19 +201,28 @@ class _OnStructured(_Side):
         self._out, self._checkpoint, self._rows_of = out, checkpoint, rows_of
 
     def commits(self) -> dict[str, float]:
+        """By the sink's own log. A list of every tenth batch repeats those before it: the first counts."""
         found: dict[str, float] = {}
         for entry in (self._out / "_spark_metadata").glob("[0-9]*"):
-            if entry.suffix in ("", ".compact"):
-                for line in entry.read_text().splitlines()[1:]:
-                    found.setdefault(Path(json.loads(line)["path"]).name, entry.stat().st_mtime)
+            at_s = entry.stat().st_mtime
+            for line in entry.read_text().splitlines()[1:]:
+                name = Path(json.loads(line)["path"]).name
+                found[name] = min(at_s, found.get(name, at_s))
         return found
 
     def rows_done(self) -> int:
-        """By the files of committed batches: progress counts only the rows that a pushed filter lets by."""
+        """By the files of committed batches: progress counts only the rows that a pushed filter lets by.
+
+        A source numbers its lists of files by itself; the offset of a batch says up to which it has read.
+        """
+        committed = [int(entry.name) for entry in (self._checkpoint / "commits").glob("[0-9]*")]
+        if not committed:
+            return 0
+        offset = (self._checkpoint / "offsets" / str(max(committed))).read_text().splitlines()[-1]
+        last = json.loads(offset)["logOffset"]
         done: set[str] = set()
-        committed = {entry.name for entry in (self._checkpoint / "commits").glob("[0-9]*")}
         for entry in (self._checkpoint / "sources" / "0").glob("[0-9]*"):
-            if entry.name.removesuffix(".compact") in committed:
+            if int(entry.name.removesuffix(".compact")) <= last:
                 done.update(
                     Path(json.loads(line)["path"]).name for line in entry.read_text().splitlines()[1:]
                 )

@@ -84,6 +84,7 @@ class StepDone:
     result: Result
     stored: Mapping[Port, Ref]
     staged: tuple[StagedResult, ...]
+    began_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,8 @@ class Totals:
     steps: int = 0
     jobs: int = 0
     failed_steps: int = 0
-    step_s: float = 0.0
-    job_s: float = 0.0
+    step_s: float = 0.0  # of steps, from their start to their commit
+    spark_s: float = 0.0  # of that, within Spark
     max_queue_bytes: float = 0.0
 
 
@@ -416,6 +417,7 @@ class Coordinator:
         states: Mapping[str, State],
     ) -> None:
         """What a step's thread does."""
+        began_s = time.perf_counter()
         try:
             result = runner.run(command.takes, marks, outputs, states)
             stored = {
@@ -423,7 +425,7 @@ class Coordinator:
                 for port, table in result.queues.items()
                 if table.num_rows
             }
-            self.send(StepDone(command, result, stored, self._staged(runner, result)))
+            self.send(StepDone(command, result, stored, self._staged(runner, result), began_s))
         except PenstockError as error:
             self.send(StepBroken(command, str(error)))
         except BaseException as error:
@@ -525,13 +527,16 @@ class Coordinator:
         totals = self.totals
         totals.steps += 1
         totals.jobs += result.jobs
-        totals.step_s += result.seconds
-        totals.job_s += result.job_s
+        totals.spark_s += result.spark_s
+        self._after.append(partial(self._timed, message.began_s))
         operators = self.control.units[command.unit].place.unit.operators
         rows_out = sum(table.num_rows for table in (*result.queues.values(), *result.sinks.values()))
         self.monitor.stepped(operators, result.rows, rows_out, result.seconds, result.jobs)
         frontier = {batch.leaf: batch.hi for take in command.takes for batch in take.batches}
         self._deliver(message.staged, frontier)
+
+    def _timed(self, began_s: float) -> None:
+        self.totals.step_s += time.perf_counter() - began_s
 
     def _deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
         """Records results with the offsets up to which rows are in them; sinks get them after the commit."""

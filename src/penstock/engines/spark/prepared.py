@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 import shutil
 import threading
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -83,6 +84,7 @@ class Job:
         self._released = released
         self._together = together
         self._views = {name: f"__in_{number}_{name}" for name in released.inputs}
+        self.spark_s = 0.0  # what Spark took for the last run, planning included
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """What comes out."""
@@ -136,12 +138,17 @@ class FileJob(Job):
         types = [table.schema.types for table in given.values()]
         if types != self._types:  # the same text may be about other types when another unit takes it over
             self._planned, self._types = None, types
+        began_s = time.perf_counter()
         frame = self._planned or self._plan(given)
+        planned_s = time.perf_counter()
         for name, table in given.items():
             path = self._path(name)
             write(table, path.with_suffix(".new"))
             path.with_suffix(".new").rename(path)
-        return _collected(frame)
+        placed_s = time.perf_counter()
+        result = _collected(frame)
+        self.spark_s = time.perf_counter() - placed_s + planned_s - began_s
+        return result
 
     def discard(self) -> None:
         """Deletes its files."""
@@ -177,11 +184,14 @@ class SentJob(Job):
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Sends the tables and runs."""
+        began_s = time.perf_counter()
         inputs = {
             name: self._spark.createDataFrame(_needed(tables[name], columns))
             for name, columns in self._released.inputs.items()
         }
-        return _collected(self._frame(inputs))
+        result = _collected(self._frame(inputs))
+        self.spark_s = time.perf_counter() - began_s
+        return result
 
 
 def _needed(table: pa.Table, columns: Iterable[str]) -> pa.Table:

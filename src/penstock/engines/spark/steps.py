@@ -64,7 +64,7 @@ class Result:
     entry_marks: Marks = field(default_factory=dict)
     outputs: Outputs = field(default_factory=dict)
     jobs: int = 0
-    job_s: float = 0.0
+    spark_s: float = 0.0
     seconds: float = 0.0
     rows: int = 0
 
@@ -197,11 +197,9 @@ class _Step:
 
     def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
         """Runs a part; what comes out goes where it belongs."""
-        began = time.perf_counter()
         stored = {alias: self._of.relations(name, self._epoch) for name, alias in part.relations.items()}
         outputs = part.outputs(job.run({**tables, **stored}))
-        self._result.job_s += time.perf_counter() - began
-        self._result.jobs += 1
+        self._count(job)
         for target, table in outputs.items():
             self._put(target, table)
 
@@ -259,11 +257,14 @@ class _Step:
 
     def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Runs SQL over tables as a Spark job of its own."""
-        began = time.perf_counter()
-        table = self._of.fold(released).run(tables)
-        self._result.job_s += time.perf_counter() - began
-        self._result.jobs += 1
+        job = self._of.fold(released)
+        table = job.run(tables)
+        self._count(job)
         return table
+
+    def _count(self, job: Job) -> None:
+        self._result.spark_s += job.spark_s
+        self._result.jobs += 1
 
 
 def _closing(held: list[Held]) -> tuple[np.ndarray, np.ndarray]:
