@@ -1,7 +1,7 @@
 """Random files of SQL over random data: what the engine runs and the oracle is asked about.
 
 Rows come out of order, some late, some twice, with NULLs anywhere, many at the same instant or at a window's
-edge; a stream may be empty. Queries are of every shape there is. Same seed, same file.
+edge; a stream may be empty. Queries are of every shape there is.
 """
 
 from __future__ import annotations
@@ -195,11 +195,9 @@ class Writer:
     def __init__(self, chance: random.Random) -> None:
         self._chance = chance
 
-    def queries(self, count: int) -> list[str]:
-        """SELECTs of all shapes in turn, begun somewhere."""
-        shapes = list(_SHAPES)
-        self._chance.shuffle(shapes)
-        return [getattr(self, shapes[n % len(shapes)])() for n in range(count)]
+    def query(self, shape: str) -> str:
+        """A SELECT of one of the `SHAPES`."""
+        return str(getattr(self, shape)())
 
     # --- pieces ---
 
@@ -471,7 +469,8 @@ class Writer:
         )
 
 
-_SHAPES = (
+#: The methods of `Writer` that write a SELECT; some are worth two.
+SHAPES = (
     "stateless",
     "split",
     "union",
@@ -493,10 +492,8 @@ _SHAPES = (
 )
 
 
-def random_file(seed: int, where: Path, queries: int, sizes: Sizes) -> str:
-    """A whole file, whose data is in `where`."""
-    chance = random.Random(seed)
-    write_data(chance, where, sizes)
-    selects = Writer(chance).queries(queries)
-    created = [f"CREATE CONTINUOUS QUERY q{n} AS\n  {select};" for n, select in enumerate(selects)]
+def random_file(chance: random.Random, shapes: Sequence[str]) -> str:
+    """A whole file with a query of each of these shapes, whose data is beside it."""
+    writer = Writer(chance)
+    created = [f"CREATE CONTINUOUS QUERY q{n} AS\n  {writer.query(shape)};" for n, shape in enumerate(shapes)]
     return STREAMS.format(where="") + "\n".join(created)
