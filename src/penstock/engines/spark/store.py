@@ -94,11 +94,11 @@ class Store:
         with self._lock:
             if ref.name in self._held or ref.bytes > self._limit:
                 return
-            self._held[ref.name] = table
-            self._held_bytes += table.nbytes
-            while self._held_bytes > self._limit:
+            while self._held and self._held_bytes + table.nbytes > self._limit:
                 _, old = self._held.popitem(last=False)
                 self._held_bytes -= old.nbytes
+            self._held[ref.name] = table
+            self._held_bytes += table.nbytes
 
 
 def write(table: pa.Table, path: Path, *, sync: bool = False) -> None:
