@@ -168,6 +168,7 @@ class Coordinator:
         self.finished: Callable[[str], None] = lambda _: None  # what to do when one has it
         self.monitor = Monitor()
         self.totals = Totals()
+        self.waited_s = 0.0  # how long rows waited until they were processed, lately
         self.failed: BaseException | None = None
         self.settled = threading.Event()  # nothing runs and nothing is left to do, as far as is known
         self._graph = Graph()
@@ -529,6 +530,8 @@ class Coordinator:
         totals.jobs += result.jobs
         totals.spark_s += result.spark_s
         self._after.append(partial(self._timed, message.began_s))
+        oldest_s = min(batch.arrived_s for take in command.takes for batch in take.batches)
+        self.waited_s += (max(0.0, now_s() - oldest_s) - self.waited_s) * 0.2
         operators = self.control.units[command.unit].place.unit.operators
         rows_out = sum(table.num_rows for table in (*result.queues.values(), *result.sinks.values()))
         self.monitor.stepped(operators, result.rows, rows_out, result.seconds, result.jobs)

@@ -182,6 +182,7 @@ class Engine:
             self._letters,
             self._coordinator.send,
             self._may_read,
+            lambda: self._coordinator.waited_s,
             self._first_batch_rows,
         )
         self._restore()

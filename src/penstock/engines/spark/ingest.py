@@ -28,8 +28,10 @@ from penstock.sql.catalog import Stream
 #: The most rows of a batch, and the longest the feeder waits before it looks again.
 MOST_ROWS = 50_000
 TICK_S = 0.02
-#: Rows that come within so long of one another share a batch: each costs a file and a record.
-GATHER_S = 0.01
+#: Rows of a stream are gathered for a share of the time that rows wait to be processed, within these seconds:
+#: each batch costs a file and a record.
+GATHER_SHARE = 0.1
+GATHER_S = (0.01, 0.25)
 #: A live stream that brings nothing for so long does not hold the others up.
 IDLE_S = 60.0
 
@@ -69,6 +71,7 @@ class Feed:
     standing: Standing
     idle_us: int | None
     heard_us: int = 0
+    again_us: int = 0  # nothing is taken in before
     closed: bool = field(default=False)
 
 
@@ -82,10 +85,12 @@ class Feeder:
         letters: DeadLetters,
         deliver: Callable[[Ingested], None],
         may_read: Callable[[], bool],
+        waited_s: Callable[[], float],
         first_rows: int = MOST_ROWS,
     ) -> None:
         self._store, self._relations, self._letters = store, relations, letters
-        self._deliver, self._may_read, self._first_rows = deliver, may_read, first_rows
+        self._deliver, self._may_read, self._waited_s = deliver, may_read, waited_s
+        self._first_rows = first_rows
         self._feeds: dict[str, Feed] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -137,12 +142,17 @@ class Feeder:
         """Takes in what has arrived on each stream; how long to wait for more."""
         now_us = clock_us()
         due_us = now_us + round(TICK_S * 1_000_000)
+        shortest_s, longest_s = GATHER_S
+        gather_us = round(1e6 * min(longest_s, max(shortest_s, GATHER_SHARE * self._waited_s())))
         for version in self._relations.look(now_us):
             self._deliver_versions(version)
         for feed in self.feeds().values():
             if feed.standing.ended:
                 continue
             if feed.source.full_speed and not self._may_read():
+                continue
+            if now_us < feed.again_us:
+                due_us = min(due_us, feed.again_us)
                 continue
             most = min(MOST_ROWS, max(self._first_rows, feed.standing.offset // 2))
             arrived = feed.source.poll(now_us, most)
@@ -152,8 +162,9 @@ class Feeder:
                 self._end(feed, now_us)
             elif arrived is None:
                 self._beat(feed, now_us)
-            soonest_us = now_us + (0 if feed.source.full_speed else round(GATHER_S * 1_000_000))
-            due_us = min(due_us, max(soonest_us, feed.source.next_us(now_us)))
+            if arrived is not None and not feed.source.full_speed:
+                feed.again_us = now_us + gather_us
+            due_us = min(due_us, max(feed.again_us, feed.source.next_us(now_us)))
         return max(0.0, (due_us - clock_us()) / 1e6)
 
     def _deliver_versions(self, version: tuple[str, int, Ref]) -> None:

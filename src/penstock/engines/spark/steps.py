@@ -21,6 +21,7 @@ from penstock.engines.spark.operators.base import (
     NOW,
     TIME,
     UNKNOWN,
+    Layout,
     Released,
     State,
     StatefulOperator,
@@ -28,6 +29,7 @@ from penstock.engines.spark.operators.base import (
 from penstock.engines.spark.prepared import Job, Jobs
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
+from penstock.model.batch import Batch
 from penstock.model.graph import Edge, Graph, Port
 from penstock.policies.layout import UnitPlace
 
@@ -166,7 +168,7 @@ class _Step:
             full = [batch for batch in take.batches if batch.ref.ref is not None]
             if full:
                 edges += take.edges
-                tables.setdefault(port, []).extend(self._rows(port, batch.ref, batch.lo) for batch in full)
+                tables.setdefault(port, []).append(self._rows(port, full))
         if not edges:
             return
         reading = tuple(sorted(set(edges), key=lambda edge: (edge.port, edge.reader, edge.slot)))
@@ -174,26 +176,14 @@ class _Step:
         self._result.rows = sum(table.num_rows for table in named.values())
         self._job(*self._of.part(reading, lambda: self._of.compiler.entry(reading)), named)
 
-    def _rows(self, port: Port, held: Held, lo: int) -> pa.Table:
-        """A batch as the port lays it out; a stream's gets the columns that are the same for all its rows."""
-        table = self._of.store.get(held.ref)  # type: ignore[arg-type]
+    def _rows(self, port: Port, batches: list[Batch]) -> pa.Table:
+        """Batches of a queue as its port lays them out."""
         layout = self._of.layouts.ports[port]
-        if held.stream >= 0:
-            count = table.num_rows
-            if layout.order:
-                table = table.append_column("__o0", _same(held.stream, count))
-                offsets = np.arange(lo, lo + count, dtype=np.int64)
-                table = table.append_column("__o1", pa.array(offsets))
-            if layout.epoch:
-                table = table.append_column(EPOCH, _same(held.epoch, count))
-            if layout.now:
-                table = table.append_column(NOW, _same(held.now_us, count))
-        for name in layout.hidden:
-            if name not in table.column_names:
-                # Asked for since, by a query that began behind this batch; who reads it needs none of it.
-                filler = pa.scalar(False) if name == LATE else pa.scalar(-1, pa.int64())
-                table = table.append_column(name, pa.repeat(filler, table.num_rows))
-        return table.select(list(layout.columns))
+        parts = [self._of.store.get(batch.ref.ref) for batch in batches]
+        if batches[0].ref.stream < 0:
+            parts = [_filled(part, layout) for part in parts]
+            return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
+        return _of_stream(pa.concat_tables(parts), batches, layout).select(list(layout.columns))
 
     def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
         """Runs a part; what comes out goes where it belongs."""
@@ -273,5 +263,28 @@ def _closing(held: list[Held]) -> tuple[np.ndarray, np.ndarray]:
     return marks, np.array([h.arrived_us for h in held], dtype=np.int64)
 
 
-def _same(value: int, count: int) -> pa.Array:
-    return pa.repeat(pa.scalar(value, pa.int64()), count)
+def _of_stream(table: pa.Table, batches: list[Batch], layout: Layout) -> pa.Table:
+    """A stream's rows with the columns that all rows of a batch have alike, and their offsets."""
+    values: dict[str, list[int]] = {}
+    if layout.order:
+        values |= {"__o0": [batch.ref.stream for batch in batches], "__o1": [batch.lo for batch in batches]}
+    if layout.epoch:
+        values[EPOCH] = [batch.ref.epoch for batch in batches]
+    if layout.now:
+        values[NOW] = [batch.ref.now_us for batch in batches]
+    counts = [batch.rows for batch in batches]
+    for name, of_batches in values.items():
+        column = np.repeat(np.array(of_batches, dtype=np.int64), counts)
+        if name == "__o1":
+            column += np.concatenate([np.arange(count) for count in counts])
+        table = table.append_column(name, pa.array(column))
+    return table
+
+
+def _filled(table: pa.Table, layout: Layout) -> pa.Table:
+    """With hidden columns asked for since, by a query that began behind it: who reads it needs none."""
+    for name in layout.hidden:
+        if name not in table.column_names:
+            filler = pa.scalar(False) if name == LATE else pa.scalar(-1, pa.int64())
+            table = table.append_column(name, pa.repeat(filler, table.num_rows))
+    return table
