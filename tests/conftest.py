@@ -31,10 +31,13 @@ def spark() -> Iterator[SparkSession]:
     """Plain Spark in this process: what results are compared with."""
     from pyspark.sql import SparkSession
 
+    from penstock.engines.spark.session import BRIEF_OPTIONS
+
     session = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.extraJavaOptions", BRIEF_OPTIONS)
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")

@@ -447,8 +447,8 @@ def planning(
 def demo(
     seconds: Annotated[float, typer.Option(min=8, help="How long the day lasts.")] = 60.0,
     to: Annotated[Path, typer.Option("--out", help="Where the picture goes.")] = Path("out"),
-    policy: Annotated[str, typer.Option(help="Until noon.")] = "round-robin(cut='path')",
-    then: Annotated[str, typer.Option(help="From noon on.")] = "fas-mcq",
+    policy: Annotated[str, typer.Option(help="Until noon.")] = "round-robin",
+    then: Annotated[str, typer.Option(help="From noon on.")] = "direct",
     simulated: Annotated[
         bool, typer.Option("--sim", help="Instead, one burst under seven policies, in virtual time; no Java.")
     ] = False,

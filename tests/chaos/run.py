@@ -312,7 +312,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         case = make(name, root / name, life_s * each, given.seed + number)
         torment(case, each, given.seed + number, say)
         cases.append(case)
-    spark = session.make(2)
+    spark = session.make(2, brief=True)
     for case in cases:
         if not case.problems:
             judge(case, spark, say)

@@ -201,7 +201,7 @@ def play(seconds_s: float, policies: tuple[str, str], err: Console, *, live: boo
         check_policy(policy)
     err.print("starting Spark …", highlight=False)
     stops_spark = not session.is_running()
-    spark = session.make(workers)
+    spark = session.make(workers, brief=True)
 
     def engine_for(policy: str) -> Engine:
         return Engine(policy=policy, workers=workers, base_dir=HERE, spark=spark, tell=_teller(err))

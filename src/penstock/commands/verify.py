@@ -32,7 +32,7 @@ def verify_files(
     """Shows a table of verdicts; whether all results were equal."""
     sql, base = read_files(files, data)
     chosen = split_texts(policies) if policies else list(POLICIES)
-    spark = session.make()
+    spark = session.make(brief=True)
     try:
         found = list(
             verify(
