@@ -100,7 +100,7 @@ def check(engine: Engine, spark: SparkSession, queries: Mapping[str, str]) -> di
     assert not engine.coordinator.failures
     views = {}
     for name, select in queries.items():
-        life = engine.coordinator.lives[name]
+        life = engine.coordinator.results.lives[name]
         views[name] = seen(tables, life)
         expected = evaluate(spark, translate(STREAMS + query(name, select)), views[name])[name]
         if "until" in expected.column_names and life.get("discards"):
@@ -146,7 +146,9 @@ def test_queries_that_start_while_rows_flow(engine: Engine, spark: SparkSession)
             feed.push()
             queries[f"later_{select}"] = select
             engine.execute(query(f"later_{select}", select))
-            eventually(lambda name=f"later_{select}": "from" in engine.coordinator.lives.get(name, {}))
+            eventually(
+                lambda name=f"later_{select}": "from" in engine.coordinator.results.lives.get(name, {})
+            )
             if number % 3 == 1:
                 engine.use_policy(("chain", "round-robin", "direct")[number // 3])
         feed.push(12, 80)
@@ -190,14 +192,14 @@ def test_queries_that_are_stopped_discard_open_windows(engine: Engine, spark: Sp
             feed.push(4, 30)
             eventually(lambda name=name: engine.results(name).num_rows)
             engine.execute(f"STOP QUERY {name};")
-            eventually(lambda name=name: "to" in engine.coordinator.lives[name])
+            eventually(lambda name=name: "to" in engine.coordinator.results.lives[name])
         feed.push()
         feed.end()
         engine.run("drained")
         for name in ("counted", "sessions"):
-            life = engine.coordinator.lives[name]
+            life = engine.coordinator.results.lives[name]
             life["discards"] = watermark(engine, "temps", life["to"]["temps"])
         # A row at the very end of a session would be part of it, so that one is open still.
-        engine.coordinator.lives["sessions"]["discards"] -= timedelta(microseconds=1)
+        engine.coordinator.results.lives["sessions"]["discards"] -= timedelta(microseconds=1)
         check(engine, spark, queries)
         assert engine.results("counted").num_rows < engine.results("on").num_rows

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -21,7 +21,7 @@ from penstock.engines.spark.store import Ref
 from penstock.errors import EngineError
 from penstock.model.batch import Batch
 
-_VERSION = 1
+_VERSION = 2
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL);
@@ -39,6 +39,9 @@ CREATE TABLE relation (name TEXT NOT NULL, epoch INTEGER NOT NULL, version TEXT 
     PRIMARY KEY (name, epoch)) WITHOUT ROWID;
 CREATE TABLE file (sink TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (sink, name)) WITHOUT ROWID;
 CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, ref TEXT NOT NULL);
+CREATE TABLE shared (name TEXT PRIMARY KEY, shared TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE member (shared TEXT NOT NULL, number INTEGER NOT NULL, member TEXT NOT NULL,
+    PRIMARY KEY (shared, number)) WITHOUT ROWID;
 CREATE TABLE result (query TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -131,14 +134,46 @@ class CommitLog:
         rows = self._db.execute("SELECT name, plan, life FROM query ORDER BY n").fetchall()
         return [(name, plan, json.loads(life)) for name, plan, life in rows]
 
-    def put_result(self, query: str, result: Mapping[str, Any]) -> None:
-        """What a query has put out so far, in numbers."""
-        self._db.execute("INSERT OR REPLACE INTO result VALUES (?, ?)", (query, json.dumps(result)))
+    def put_results(self, results: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+        """What queries have put out so far, in numbers."""
+        rows = [(query, json.dumps(result)) for query, result in results]
+        self._db.executemany("INSERT OR REPLACE INTO result VALUES (?, ?)", rows)
 
     def results(self) -> dict[str, dict[str, Any]]:
         """What each query has put out so far."""
         rows = self._db.execute("SELECT query, result FROM result").fetchall()
         return {query: json.loads(result) for query, result in rows}
+
+    # --- shared queries ---
+
+    def put_shared(self, name: str, values: Mapping[str, Any]) -> None:
+        """A shared query."""
+        self._db.execute("INSERT OR REPLACE INTO shared VALUES (?, ?)", (name, json.dumps(values)))
+
+    def drop_shared(self, name: str) -> None:
+        """A shared query that is gone."""
+        self._db.execute("DELETE FROM shared WHERE name = ?", (name,))
+
+    def shared(self) -> list[tuple[str, dict[str, Any]]]:
+        """All shared queries."""
+        rows = self._db.execute("SELECT name, shared FROM shared").fetchall()
+        return [(name, json.loads(values)) for name, values in rows]
+
+    def put_member(self, shared: str, number: int, values: Mapping[str, Any]) -> None:
+        """A member of a shared query."""
+        row = (shared, number, json.dumps(values))
+        self._db.execute("INSERT OR REPLACE INTO member VALUES (?, ?, ?)", row)
+
+    def drop_member(self, shared: str, number: int) -> None:
+        """A member that is gone."""
+        self._db.execute("DELETE FROM member WHERE shared = ? AND number = ?", (shared, number))
+
+    def members(self) -> list[tuple[str, int, dict[str, Any]]]:
+        """The members of all shared queries, each query's in order."""
+        rows = self._db.execute(
+            "SELECT shared, number, member FROM member ORDER BY shared, number"
+        ).fetchall()
+        return [(shared, number, json.loads(values)) for shared, number, values in rows]
 
     # --- streams and queues ---
 

@@ -12,14 +12,11 @@ import itertools
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any, TypeAlias
-
-import numpy as np
-import pyarrow as pa
 
 from penstock.adapt.monitor import Monitor
 from penstock.control.commands import (
@@ -49,31 +46,28 @@ from penstock.control.machine import Control
 from penstock.control.queues import Queue
 from penstock.control.units import UnitState
 from penstock.engines.spark.commit_log import CommitLog
-from penstock.engines.spark.delivery import Deliveries, Staged
+from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.ingest import Ingested
 from penstock.engines.spark.layouts import Layouts, Needs, layouts
 from penstock.engines.spark.marks import Marks, Outputs, exit_marks, raise_to
-from penstock.engines.spark.measures import QueryMeasures
-from penstock.engines.spark.one_time import first_window
-from penstock.engines.spark.operators.base import ARRIVED, END, UNKNOWN, State, micros
+from penstock.engines.spark.operators.base import END, UNKNOWN, State, StatefulOperator, micros
 from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.relations import Relations
+from penstock.engines.spark.results import Results, StagedResult
+from penstock.engines.spark.rosters import Member
+from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.steps import Held, Result, UnitRunner
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import alone
 from penstock.errors import EngineError, PenstockError
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
-from penstock.model.operators import Sink
+from penstock.plan.shapes import Shaped
 from penstock.policies.layout import UnitPlace
 
 #: Seconds between two looks at what steps cost.
 ESTIMATE_S = 2.0
-
-
-#: A query's result where its sinks will find it, and when what made each row had arrived.
-StagedResult: TypeAlias = tuple[str, list[Staged], np.ndarray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +136,14 @@ class Coordinator:
         jobs: Jobs,
         relations: Relations,
         deliveries: Deliveries,
+        shared: SharedQueries,
         *,
         workers: int,
         keep_log: bool,
         tell: Callable[[str], None],
     ) -> None:
-        self.control, self.log, self.store, self.deliveries = control, log, store, deliveries
+        self.control, self.log, self.store, self.shared = control, log, store, shared
+        self.results = Results(log, deliveries, shared)
         self._jobs, self._relations, self._keep_log, self._tell = jobs, relations, keep_log, tell
         self._inbox: queue.SimpleQueue[Message] = queue.SimpleQueue()
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="penstock-step")
@@ -160,12 +156,11 @@ class Coordinator:
         self.pushed: dict[Port, int] = {}
         self.asked: dict[str, Needs] = {}
         self.batches: dict[str, dict[int, str]] = {}  # the files of each queue's batches
-        self.measures: dict[str, QueryMeasures] = {}
         self.failures: dict[str, str] = {}
-        self.lives: dict[str, dict[str, Any]] = {}
         self.draining: set[str] = set()  # queries that are stopping and emit their open windows
-        self.one_time: dict[str, int] = {}  # one-time queries: their window's width
-        self.finished: Callable[[str], None] = lambda _: None  # what to do when one has it
+        self.finished: Callable[[str], None] = lambda _: (
+            None
+        )  # what to do when a one-time query has its window
         self.monitor = Monitor()
         self.totals = Totals()
         self.waited_s = 0.0  # how long rows waited until they were processed, lately
@@ -181,10 +176,7 @@ class Coordinator:
         # What is to be done once the transaction is through.
         self._steps: list[RunStep] = []
         self._garbage: list[str] = []
-        self._files: list[tuple[str, str]] = []
-        self._posts: list[tuple[int, str, Ref]] = []
         self._after: list[Callable[[], None]] = []
-        self._seen: list[tuple[str, str]] = []  # files renamed, to be crossed off in the next transaction
 
     # --- the loop ---
 
@@ -257,9 +249,7 @@ class Coordinator:
             return
         answers: list[tuple[Future[Any], Any, BaseException | None]] = []
         with self.log.transaction():
-            for sink, name in self._seen:
-                self.log.drop_files(sink, [name])
-            self._seen.clear()
+            self.results.cross_off()
             for action in due:
                 action()
             for message in messages:
@@ -293,13 +283,7 @@ class Coordinator:
 
     def committed(self) -> None:
         """All that was decided is recorded: now it may be seen, and go on."""
-        if self._files:
-            self.deliveries.publish(self._files)
-            self._seen.extend(self._files)
-            self._files = []
-        for posted in self._posts:
-            self.deliveries.post(*posted)
-        self._posts = []
+        self.results.show()
         for action in self._after:
             action()
         self._after = []
@@ -426,31 +410,12 @@ class Coordinator:
                 for port, table in result.queues.items()
                 if table.num_rows
             }
-            self.send(StepDone(command, result, stored, self._staged(runner, result), began_s))
+            staged = self.results.stage(runner.graph, result.sinks)
+            self.send(StepDone(command, result, stored, staged, began_s))
         except PenstockError as error:
             self.send(StepBroken(command, str(error)))
         except BaseException as error:
             self.send(StepBroken(command, f"{type(error).__name__}: {error}"))
-
-    def _staged(self, runner: UnitRunner, result: Result) -> tuple[StagedResult, ...]:
-        """A step's results, put where sinks will find them."""
-        staged = []
-        for node, table in result.sinks.items():
-            if table.num_rows:
-                sink = runner.graph.nodes[node].operator
-                assert isinstance(sink, Sink)
-                rows = self._wanted(sink.query, table)
-                arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
-                staged.append((sink.query, self.deliveries.stage(sink.query, rows), arrived))
-        return tuple(staged)
-
-    def _wanted(self, query: str, rows: pa.Table) -> pa.Table:
-        """A query's results; of a one-time query, the first full window's."""
-        width_us = self.one_time.get(query)
-        if width_us is None:
-            return rows
-        life = self.lives.get(query, {})
-        return rows.slice(0, 0) if life.get("rows") else first_window(rows, width_us, life["after_us"])
 
     def _step_broken(self, message: StepBroken) -> None:
         self._running -= 1
@@ -542,29 +507,7 @@ class Coordinator:
         self.totals.step_s += time.perf_counter() - began_s
 
     def _deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
-        """Records results with the offsets up to which rows are in them; sinks get them after the commit."""
-        for query, staged, arrived in results:
-            for one in staged:
-                if one.file is not None:
-                    self.log.add_file(one.sink, one.file)
-                    self._files.append((one.sink, one.file))
-                elif one.ref is not None:
-                    n = self.log.post(one.sink, one.ref)
-                    self._posts.append((n, one.sink, one.ref))
-            self._after.append(partial(self._measured, query, arrived))
-            life = self.lives.setdefault(query, {})
-            life["rows"] = life.get("rows", 0) + len(arrived)
-            life["frontier"] = {**life.get("frontier", {}), **frontier}
-            self.log.put_result(query, life)
-            if query in self.one_time and len(arrived):
-                self.at(0.0, partial(self.finished, query))
-        if results:
-            self.log.set("next_file", self.deliveries.next_file())
-
-    def _measured(self, query: str, arrived: np.ndarray) -> None:
-        measures = self.measures.get(query)
-        if measures is not None:
-            measures.add(arrived, now_s())
+        self.results.deliver(results, frontier, lambda query: self.at(0.0, partial(self.finished, query)))
 
     def _put_state(self, name: str, state: State) -> None:
         kept = {piece.ref.name for piece in state.pieces}
@@ -617,9 +560,7 @@ class Coordinator:
                 runners[index] = known
             else:
                 own = {name: stateful[name] for name in unit.place.unit.operators if name in stateful}
-                runner = UnitRunner(
-                    graph, unit.place, self._layouts, own, self._jobs, self.store, self._relations.until
-                )
+                runner = self._runner(graph, unit.place, own)
                 runners[index] = mark, runner
         for index, (_, runner) in self._runners.items():
             at_work = self.control.units.get(index)
@@ -628,6 +569,18 @@ class Coordinator:
                 runner.close()
         self._runners = runners
         self.write_standing(command.units)
+
+    def _runner(self, graph: Graph, place: UnitPlace, stateful: Mapping[str, StatefulOperator]) -> UnitRunner:
+        return UnitRunner(
+            graph,
+            place,
+            self._layouts,
+            stateful,
+            self._jobs,
+            self.store,
+            self._relations.until,
+            self.shared.roster,
+        )
 
     def _signature(self, place: UnitPlace) -> object:
         ports = {port for name in place.unit.operators for port in self._graph.nodes[name].inputs}
@@ -643,9 +596,7 @@ class Coordinator:
         """
         place = alone(self._graph, query)
         stateful = stateful_operators(self._graph, self._layouts)
-        runner = UnitRunner(
-            self._graph, place, self._layouts, stateful, self._jobs, self.store, self._relations.until
-        )
+        runner = self._runner(self._graph, place, stateful)
         held = Held(None, END, round(now_s() * 1e6), epoch=self._relations.epoch)
         end = Batch(0, 0.0, now_s(), 0.0, 0.0, "", 0, 0, held)
         ports = dict.fromkeys(edge.port for edge in place.entries)
@@ -661,7 +612,7 @@ class Coordinator:
         kept = {piece.ref.name for state in self.states.values() for piece in state.pieces}
         made = {piece.ref.name for state in result.states.values() for piece in state.pieces}
         self._garbage.extend(made - kept)
-        self._deliver(self._staged(runner, result), {})
+        self._deliver(self.results.stage(self._graph, result.sinks), {})
 
     def _regraph(self, graph: Graph) -> None:
         gone = [name for name in self._graph.operators if name not in graph.nodes]
@@ -706,24 +657,49 @@ class Coordinator:
         self.pushed = {port: mark for port, mark in self.pushed.items() if port in self.control.queues}
 
     def _started(self, query: str, starts: dict[str, int]) -> None:
-        self.measures[query] = QueryMeasures(since_s=now_s())
-        life = self.lives.setdefault(query, {})
-        life["from"] = starts
-        if query in self.one_time:  # rows before its start are not older than the watermark was then
+        life = self.results.started(query, starts)
+        if query in self.results.one_time:  # rows before its start are not older than the watermark was then
             marks = [self.control.stream_queue(name).register_s for name, lo in starts.items() if lo]
             life["after_us"] = micros(max(marks)) if marks else UNKNOWN
-        self.log.put_result(query, self.lives[query])
+        self.results.put_life(query)
+        if query in self.shared:
+            self.shared.start(query, starts)
+            for member in self.shared.get(query).members.values():
+                self._member_started(member)
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
-        life = self.lives.setdefault(query, {})
-        life["to"] = ends
+        self.results.ended(query, ends)
         self.failures.pop(query, None)
-        self.one_time.pop(query, None)
-        self.log.put_result(query, life)
         self.log.drop_query(query)
         self.log.set(
             "stopping", {n: drain for n, drain in self.log.get("stopping", {}).items() if n != query}
         )
+
+    # --- members of shared queries ---
+
+    def join(self, shared: str, members: Sequence[tuple[str, Shaped]]) -> None:
+        """Queries become members: from now on, or from when the shared query begins."""
+        running = shared in self.control.graph.queries
+        streams = self.shared.get(shared).streams
+        starts = {name: self.control.stream_queue(name).offset for name in streams} if running else {}
+        self.shared.join(shared, members, starts)
+        if running:
+            for query, _ in members:
+                found = self.shared.of(query)
+                assert found is not None
+                self._member_started(found[1])
+
+    def _member_started(self, member: Member) -> None:
+        self.results.started(member.query, member.starts)
+        self.results.put_life(member.query)
+
+    def stop_member(self, query: str, *, drain: bool) -> None:
+        """A member to go."""
+        del drain
+        found = self.shared.of(query)
+        assert found is not None
+        ends = {name: self.control.stream_queue(name).offset for name in found[0].streams}
+        self.shared.end(query, ends)
 
     # --- estimates ---
 

@@ -49,24 +49,29 @@ class Layouts:
     """The layout of every port, and that of every input of a stateful operator.
 
     What a stateful operator is asked for (`asked`) stays as it was when it began, whatever queries come and
-    go: what it remembers has those columns.
+    go: what it remembers has those columns. The rows of `logged` nodes are still those of a stream, each with
+    its offset: nothing below remembers any.
     """
 
     ports: Mapping[Port, Layout]
     inputs: Mapping[tuple[str, int], Layout]
     asked: Mapping[str, Needs]
+    logged: frozenset[str]
 
 
 def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
     """The layouts of a graph; `before` is what stateful operators that run already are asked for."""
     needs: dict[str, Needs] = {name: Needs() for name in graph.nodes}
     asked: dict[str, Needs] = {}
+    logged = _logged(graph)
     for name in reversed(list(graph.nodes)):
         operator = graph.nodes[name].operator
         if is_stateful(operator):
             asked[name] = needs[name] = (before or {}).get(name, needs[name])
         for port in graph.nodes[name].inputs:
             needs[port.node] |= _asked(operator, needs[name])
+            if isinstance(operator, Join) and operator.roster and port.node in logged:
+                needs[port.node] |= Needs(order=True)
     ports: dict[Port, Layout] = {}
     inputs: dict[tuple[str, int], Layout] = {}
     on_time: set[str] = set()  # nodes whose rows are never late: stateful operators drop such rows
@@ -88,7 +93,15 @@ def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
         )
         for output in range(output_count(node.operator)):
             ports[Port(name, output)] = layout
-    return Layouts(ports, inputs, asked)
+    return Layouts(ports, inputs, asked, logged)
+
+
+def _logged(graph: Graph) -> frozenset[str]:
+    found: set[str] = set()
+    for name, node in graph.nodes.items():
+        if not is_stateful(node.operator) and all(port.node in found for port in node.inputs):
+            found.add(name)
+    return frozenset(found)
 
 
 def _asked(operator: Operator, above: Needs) -> Needs:
@@ -98,7 +111,8 @@ def _asked(operator: Operator, above: Needs) -> Needs:
             ordered = above.order or depends_on_order(operator)
             return Needs(order=ordered, late=True, epoch=above.epoch)
         case Join():
-            return replace(above, epoch=True, now=above.now or _clock((operator.condition,)))
+            now = above.now or _clock((operator.condition,))
+            return replace(above, epoch=above.epoch or not operator.roster, now=now)
         case Select(predicate=predicate):
             return replace(above, now=above.now or _clock((predicate,)))
         case Split(conditions=conditions):

@@ -79,12 +79,12 @@ def status(coordinator: Coordinator, feeds: dict[str, Feed], wishes: dict[str, Q
                 for query in users:
                     waiting[query] = waiting.get(query, 0.0) + size
     queries = {}
-    for name, measures in coordinator.measures.items():
+    for name, measures in coordinator.results.measures.items():
         streams = [feeds[n] for n in graph.members.get(name, ()) if n in feeds]
         queries[name] = QueryStatus(
             name,
             wishes.get(name, QoS()),
-            coordinator.lives.get(name, {}).get("rows", 0),
+            coordinator.results.lives.get(name, {}).get("rows", 0),
             measures.latencies.copy(),
             measures.staleness(at_s),
             measures.stale_s,

@@ -27,6 +27,7 @@ from penstock.engines.spark.operators.base import (
     StatefulOperator,
 )
 from penstock.engines.spark.prepared import Job, Jobs
+from penstock.engines.spark.rosters import Roster, bucketed
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
 from penstock.model.batch import Batch
@@ -73,6 +74,8 @@ class Result:
 
 #: A stored relation's versions up to an epoch.
 Relations = Callable[[str, int], pa.Table]
+#: The members of a shared query as they are now.
+Rosters = Callable[[str], Roster]
 
 
 class UnitRunner:
@@ -87,10 +90,11 @@ class UnitRunner:
         jobs: Jobs,
         store: Store,
         relations: Relations,
+        rosters: Rosters,
     ) -> None:
         self.graph, self.place, self.layouts, self.stateful = graph, place, layouts, stateful
         self.compiler = Compiler(graph, place, layouts, stateful)
-        self._jobs, self.store, self.relations = jobs, store, relations
+        self._jobs, self.store, self.relations, self.rosters = jobs, store, relations, rosters
         self._parts: dict[object, tuple[Part, Job]] = {}
         self._folds: dict[str, Job] = {}
 
@@ -132,6 +136,7 @@ class _Step:
         self._arrived: dict[str, dict[int, list[pa.Table]]] = {}
         self._epoch = 0
         self._closings: list[tuple[np.ndarray, np.ndarray]] = []
+        self._rosters: dict[str, Roster] = {}
 
     def take(self, takes: tuple[Take, ...]) -> Result:
         """The whole step."""
@@ -187,11 +192,24 @@ class _Step:
 
     def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
         """Runs a part; what comes out goes where it belongs."""
-        stored = {alias: self._of.relations(name, self._epoch) for name, alias in part.relations.items()}
-        outputs = part.outputs(job.run({**tables, **stored}))
+        given = dict(tables)
+        for name, alias in part.relations.items():
+            given[alias] = self._of.relations(name, self._epoch)
+        for use in part.rosters:
+            given[use.input], bounds = self._roster(use.roster).table(use.index, exact=use.exact)
+            if use.index is not None and bounds is not None:
+                rows = given[use.rows]
+                given[use.rows] = rows.append_column(use.bucket, bucketed(rows, use.index.column, bounds))
+        outputs = part.outputs(job.run(given))
         self._count(job)
         for target, table in outputs.items():
             self._put(target, table)
+
+    def _roster(self, name: str) -> Roster:
+        """The same throughout a step, whoever comes or goes meanwhile."""
+        if name not in self._rosters:
+            self._rosters[name] = self._of.rosters(name)
+        return self._rosters[name]
 
     def _put(self, target: Target, table: pa.Table) -> None:
         result = self._result

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from penstock.engines.spark.layouts import Layouts
 from penstock.engines.spark.operators import stateless
 from penstock.engines.spark.operators.base import LATE, Layout, Released, StatefulOperator
+from penstock.engines.spark.rosters import BUCKET, FROM, STREAM, TO, Index, index_of
 from penstock.model.graph import Edge, Graph, Port
 from penstock.model.operators import (
     Aggregate,
@@ -29,6 +30,7 @@ from penstock.model.operators import (
     Split,
     Union,
 )
+from penstock.model.schema import Schema
 from penstock.model.unit import Unit
 from penstock.policies.layout import UnitPlace
 
@@ -60,12 +62,32 @@ Target: TypeAlias = ToQueue | ToSink | ToState
 
 
 @dataclass(frozen=True, slots=True)
+class RosterUse:
+    """An input that holds a roster; with an index, the input whose rows get the number of their bucket.
+
+    `exact` says that rows know their offsets, so that each member gets them from where it began.
+    """
+
+    input: str
+    roster: str
+    exact: bool
+    index: Index | None = None
+    rows: str = ""
+
+    @property
+    def bucket(self) -> str:
+        """The column with the bucket of a row."""
+        return f"{BUCKET}_{self.input}"
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """What one job of a unit does: SQL over inputs, and where what comes out goes."""
 
     released: Released
     targets: tuple[Target, ...]
     relations: Mapping[str, str]  # inputs that hold stored relations, by the relation's name
+    rosters: tuple[RosterUse, ...]
     together: bool  # whether rows must meet in one partition
 
     def outputs(self, table: pa.Table) -> dict[Target, pa.Table]:
@@ -140,6 +162,7 @@ class _Text:
     arriving: dict[tuple[str, int], str] = field(default_factory=dict)
     outputs: list[tuple[Target, str]] = field(default_factory=list)
     relations: dict[str, str] = field(default_factory=dict)
+    rosters: list[RosterUse] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     together: bool = False
 
@@ -177,7 +200,7 @@ class _Text:
         if self.steps:
             sql = f"WITH {', '.join(self.steps)} {sql}"
         targets = tuple(target for target, _ in self.outputs)
-        return Part(Released(sql, self.inputs), targets, self.relations, self.together)
+        return Part(Released(sql, self.inputs), targets, self.relations, tuple(self.rosters), self.together)
 
     def _operator(self, name: str, operator: Operator, slots: list[int]) -> None:
         below = [self.of.layouts.ports[port] for port in self.of.graph.nodes[name].inputs]
@@ -194,6 +217,11 @@ class _Text:
             case Union():
                 inputs = [(slot, self.arriving[name, slot], below[slot]) for slot in slots]
                 self.emit(Port(name), self.add(stateless.union(inputs, output)))
+            case Join(relation=str(roster), roster=True):
+                self.together = True
+                exact = self.of.graph.nodes[name].inputs[0].node in self.of.layouts.logged
+                use = self._roster(roster, operator, rows, below[0], exact=exact)
+                self.emit(Port(name), self.add(self._tagged(use, operator, rows, below[0], output)))
             case Join(relation=str(relation)):
                 self.together = True
                 stored = self._relation(relation, operator)
@@ -212,6 +240,31 @@ class _Text:
             name = self.relations[relation] = f"t{len(self.relations)}"
             self.inputs[name] = (*join.relation_schema.names, stateless.FROM, stateless.TO)
         return self.relations[relation]
+
+    def _roster(self, roster: str, join: Join, rows: str, below: Layout, *, exact: bool) -> RosterUse:
+        """A roster as an input, with an index if the rows are one, too."""
+        constants = Schema(join.relation_schema.fields[1:])
+        index = index_of(join.condition, constants, below.schema) if rows in self.inputs else None
+        use = RosterUse(f"m{len(self.rosters)}", roster, exact, index, rows if index is not None else "")
+        self.rosters.append(use)
+        columns = (*join.relation_schema.names, *((STREAM, FROM, TO) if exact else ()))
+        if index is not None:
+            columns = (*columns, BUCKET)
+            self.inputs[rows] = (*self.inputs[rows], use.bucket)
+        self.inputs[use.input] = columns
+        return use
+
+    def _tagged(self, use: RosterUse, join: Join, rows: str, below: Layout, output: Layout) -> str:
+        """A join with a roster."""
+        tests, mine, theirs = [], [], []
+        if use.index is not None:
+            tests.append(f"{use.bucket} = {BUCKET}")
+            mine.append(use.bucket)
+            theirs.append(BUCKET)
+        if use.exact:
+            tests += [f"__o0 = {STREAM}", f"{FROM} <= __o1", f"__o1 < {TO}"]
+            theirs += [STREAM, FROM, TO]
+        return stateless.join_roster(join, (rows, mine), (use.input, theirs), below, output, tests)
 
     def _remember(self, name: str, slot: int, below: Layout) -> None:
         columns = stateless.listed(self.of.layouts.inputs[name, slot].columns)

@@ -62,22 +62,48 @@ def union(inputs: Sequence[tuple[int, str, Layout]], output: Layout) -> str:
 
 def join_relation(join: Join, rows: str, relation: str, stream: Layout, output: Layout) -> str:
     """Each row with the stored rows of the version that was there when it came in."""
-    split = len(stream.schema.names)
-    left = ", ".join(
-        f"{quote(old)} AS {quote(new)}"
-        for old, new in zip(stream.schema.names, output.schema.names[:split], strict=True)
-    )
-    stored = ", ".join(
-        f"{quote(old)} AS {quote(new)}"
-        for old, new in zip(join.relation_schema.names, output.schema.names[split:], strict=True)
-    )
-    kept = ", ".join(name for name in stream.hidden)
+    left, stored = _sides(join, stream, output)
     return (
         f"SELECT {listed(output.schema.names)}, {hidden(output)} "
-        f"FROM (SELECT {left}, {kept} FROM {rows}) {join.type.upper()} JOIN "
+        f"FROM (SELECT {left}, {hidden(stream)} FROM {rows}) {join.type.upper()} JOIN "
         f"(SELECT {stored}, {FROM}, {TO} FROM {relation}) "
         f"ON ({timed(join.condition)}) AND {FROM} <= {EPOCH} AND {EPOCH} < {TO}"
     )
+
+
+def join_roster(
+    join: Join,
+    rows: tuple[str, Sequence[str]],
+    roster: tuple[str, Sequence[str]],
+    stream: Layout,
+    output: Layout,
+    tests: Sequence[str],
+) -> str:
+    """Each row with the members that want it.
+
+    `tests` hold beside the condition: the first of them equalities, for the hash, then whether the row is in
+    the member's part of the log. Both sides come with the columns that only tests read.
+    """
+    left, stored = _sides(join, stream, output)
+    name, columns = roster
+    return (
+        f"SELECT /*+ SHUFFLE_HASH({name}) */ {listed(output.schema.names)}, {hidden(output)} "
+        f"FROM (SELECT {', '.join([left, hidden(stream), *rows[1]])} FROM {rows[0]}) "
+        f"JOIN (SELECT {', '.join([stored, *columns])} FROM {name}) AS {name} "
+        f"ON {' AND '.join([*tests, f'({timed(join.condition)})'])}"
+    )
+
+
+def _sides(join: Join, stream: Layout, output: Layout) -> tuple[str, str]:
+    """The columns of both sides of a join with a relation, called as they are behind it."""
+    split = len(stream.schema.names)
+    left = zip(stream.schema.names, output.schema.names[:split], strict=True)
+    stored = zip(join.relation_schema.names, output.schema.names[split:], strict=True)
+    return _renamed(left), _renamed(stored)
+
+
+def _renamed(names: Iterable[tuple[str, str]]) -> str:
+    return ", ".join(f"{quote(old)} AS {quote(new)}" for old, new in names)
 
 
 def timed(text: str) -> str:

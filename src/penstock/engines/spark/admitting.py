@@ -1,0 +1,105 @@
+"""Which queries run by themselves and which together: what a statement asks for becomes plans.
+
+Queries of one shape run as members of a shared query, unless one is the only one of its shape: a plain plan
+is cheaper then. What an operator remembers of rows from before a query began must not be in its results. So
+where that is not marked with members' numbers, only queries that begin together share.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from penstock.model.graph import Graph
+from penstock.model.operators import is_stateful
+from penstock.model.query import PlanNode, Query
+from penstock.plan.admission import admit
+from penstock.plan.costing import estimated
+from penstock.plan.shapes import Shape, Shaped, shaped
+from penstock.plan.sharing import merge
+
+
+@dataclass(slots=True)
+class Admitted:
+    """The graph with what is new, which that is, and who are members of what."""
+
+    graph: Graph
+    alone: list[Query] = field(default_factory=list)
+    shared: list[tuple[Query, Shape]] = field(default_factory=list)
+    members: dict[str, list[tuple[str, Shaped]]] = field(default_factory=dict)
+    shapes: dict[str, str] = field(default_factory=dict)  # of queries that run alone and could be members
+
+    @property
+    def queries(self) -> list[Query]:
+        """What control is to hear of."""
+        return [*self.alone, *(query for query, _ in self.shared)]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What runs: the graph, the shared query of each shape that takes members, other queries' shapes."""
+
+    graph: Graph
+    shared: Mapping[str, str]
+    alone: frozenset[str]
+    names: frozenset[str]
+
+
+def admitted(queries: Sequence[Query], running: Running, rates: Mapping[str, float], since: int) -> Admitted:
+    """Plans for new queries; `since` tells apart what operators remember from when these begin."""
+    chosen = {query.name: admit(running.graph, query, rates).query for query in queries}
+    forms = {query.name: shaped(chosen[query.name]) for query in queries if _may_share(query)}
+    shapes = {name: form for name, form in forms.items() if form is not None}
+    counts = Counter(form.shape.digest for form in shapes.values())
+    found = Admitted(running.graph)
+    begun: dict[str, str] = {}
+    for query in queries:
+        form = shapes.get(query.name)
+        digest = form.shape.digest if form is not None else ""
+        if form is None or not (counts[digest] > 1 or digest in running.shared or digest in running.alone):
+            _alone(found, replace(admit(found.graph, query, rates).query, stop_s=query.stop_s), since)
+            if form is not None:
+                found.shapes[query.name] = digest
+            continue
+        name = begun.get(digest) or running.shared.get(digest)
+        if name is None:
+            name = begun[digest] = _name(digest, {*running.names, *begun.values()})
+            own = form.shape.query(name)
+            own = replace(own, root=estimated(_since(own.root, since) if since else own.root, rates))
+            found.graph = merge(found.graph, [own])
+            found.shared.append((own, form.shape))
+        found.members.setdefault(name, []).append((query.name, form))
+    return found
+
+
+def _may_share(query: Query) -> bool:
+    """Whether a query's life is an ordinary one."""
+    return not query.one_time and query.start_s is None and query.stop_s is None and not query.back_s
+
+
+def _alone(found: Admitted, query: Query, since: int) -> None:
+    own = replace(query, root=_since(query.root, since)) if since else query
+    found.graph = merge(found.graph, [own])
+    found.alone.append(own)
+
+
+def _name(digest: str, taken: set[str]) -> str:
+    name, count = f"shape-{digest[:8]}", 1
+    while name in taken:
+        count += 1
+        name = f"shape-{digest[:8]}-{count}"
+    return name
+
+
+def _since(root: PlanNode, since: int) -> PlanNode:
+    """A plan whose stateful operators are its own: they remember rows from its start on, and no others."""
+    made: dict[int, PlanNode] = {}
+    for node in root.post_order():
+        operator = node.operator
+        if is_stateful(operator):
+            operator = replace(operator, since=since)  # type: ignore[arg-type]
+        made[id(node)] = replace(
+            node, operator=operator, children=tuple(made[id(child)] for child in node.children)
+        )
+    return made[id(root)]

@@ -1,0 +1,116 @@
+"""Results of shared queries, on their way to the members.
+
+A step's result is one file for all members, sorted by their numbers, so that who reads one member's rows
+passes over most of the others'. A file for each member and step would cost more than the step. Each member's
+own directory is filled when nothing more comes, and when there are many files: rows move there in one commit.
+
+    out/
+      .shared/shape-0a1b2c3d/part-000000000017.parquet    rows of all members
+      hot_rooms/part-000000000042.parquet                 rows of one, moved
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from penstock.engines.spark.rosters import Member
+from penstock.engines.spark.sinks.files import FileSink
+from penstock.plan.shapes import MEMBER
+
+#: Rows that are read or passed over together.
+_GROUP_ROWS = 8192
+#: A member's own directory; and the number of the next file.
+Sink = Callable[[Member], FileSink]
+Number = Callable[[], int]
+#: The directory of files that hold rows of many queries.
+DIRECTORY = ".shared"
+
+
+def sorted_by_member(rows: pa.Table, live: Sequence[int]) -> pa.Table:
+    """The rows of members that are still there, each member's together and in their order."""
+    numbers = np.asarray(rows[MEMBER])
+    order = np.argsort(numbers, kind="stable")
+    kept = order[np.isin(numbers[order], live)]
+    return rows.take(pa.array(kept))
+
+
+def by_member(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Each member's rows, of rows that are sorted by member."""
+    numbers = np.asarray(rows[MEMBER])
+    if not len(numbers):
+        return
+    starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+    for start, end in zip(starts, (*starts[1:], len(numbers)), strict=True):
+        yield int(numbers[start]), rows.slice(int(start), int(end - start))
+
+
+def named(rows: pa.Table, member: Member) -> pa.Table:
+    """A member's rows with its own names for the columns."""
+    return rows.rename_columns([*member.titles, *rows.column_names[len(member.titles) :]])
+
+
+def _tagged_parquet(table: pa.Table) -> pa.Buffer:
+    stream = pa.BufferOutputStream()
+    pq.write_table(table, stream, row_group_size=_GROUP_ROWS, write_statistics=[MEMBER])
+    return stream.getvalue()
+
+
+class TaggedFiles(FileSink):
+    """A directory with rows of many members."""
+
+    def __init__(self, root: Path, columns: pa.Schema) -> None:
+        super().__init__(root, "parquet", columns)
+        self._encode = _tagged_parquet
+
+    def files(self) -> list[Path]:
+        """The files that readers may see, oldest first."""
+        return sorted(self._root.glob("part-*.parquet"))
+
+    def read(self, member: Member) -> pa.Table:
+        """One member's rows."""
+        files = [str(path) for path in self.files()]
+        if not files:
+            return named(self._columns.empty_table().drop_columns([MEMBER]), member)
+        found = ds.dataset(files, schema=self._columns, format="parquet").to_table(
+            filter=pc.field(MEMBER) == member.number
+        )
+        return named(found.drop_columns([MEMBER]), member)
+
+    def forget(self, last: str) -> None:
+        """Deletes files up to one of that name: their rows have moved."""
+        for path in self.files():
+            if path.name <= last:
+                path.unlink()
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Rows that were staged in members' own directories: the files, and the last tagged one they are from."""
+
+    last: str
+    staged: tuple[tuple[str, FileSink, str], ...]
+
+
+def move(tagged: TaggedFiles, members: Sequence[Member], sink_of: Sink, number: Number) -> Moved | None:
+    """Stages the rows of tagged files in members' directories; they are seen once that is committed."""
+    files = tagged.files()
+    if not files:
+        return None
+    rows = pa.concat_tables([pq.read_table(path) for path in files])
+    known = {member.number: member for member in members}
+    staged = []
+    for found, part in by_member(sorted_by_member(rows, list(known))):
+        member = known[found]
+        sink = sink_of(member)
+        name = sink.stage(named(part.drop_columns([MEMBER]), member), number())
+        if name is not None:
+            staged.append((member.query, sink, name))
+    return Moved(files[-1].name, tuple(staged))

@@ -1,0 +1,406 @@
+"""The registrar: what statements ask for becomes sources, plans, shared queries and sinks.
+
+Everything here happens between two events, within a commit: it is taken back whole if it cannot be done.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import pyarrow as pa
+
+from penstock.control.events import (
+    Event,
+    PolicyChanged,
+    QueriesSubmitted,
+    QueryResumed,
+    QueryStopped,
+    QuerySuspended,
+    WeightChanged,
+)
+from penstock.engines.spark import recovery
+from penstock.engines.spark.admitting import Admitted, Running, admitted
+from penstock.engines.spark.commit_log import CommitLog
+from penstock.engines.spark.coordinator import Coordinator
+from penstock.engines.spark.delivery import Deliveries
+from penstock.engines.spark.fan_out import DIRECTORY, TaggedFiles, named
+from penstock.engines.spark.ingest import IDLE_S, Feed, Standing
+from penstock.engines.spark.one_time import window_us
+from penstock.engines.spark.relations import Relations
+from penstock.engines.spark.session import SparkSession
+from penstock.engines.spark.sinks import registry as sinks
+from penstock.engines.spark.sinks.base import Sink
+from penstock.engines.spark.sinks.files import FileSink
+from penstock.engines.spark.sinks.memory import ROWS, MemorySink
+from penstock.engines.spark.sinks.reading import read_files
+from penstock.engines.spark.sources import registry as sources
+from penstock.engines.spark.sources.base import Source
+from penstock.engines.spark.sources.structured import StructuredSource
+from penstock.engines.spark.sources.types import arrow_schema
+from penstock.errors import PolicyError, QueryError, closest
+from penstock.model.graph import Graph
+from penstock.model.operators import Join
+from penstock.model.operators import Source as StreamSource
+from penstock.model.query import Query
+from penstock.model.schema import Schema
+from penstock.plan import document
+from penstock.plan.schemas import derived_schemas
+from penstock.plan.shapes import MEMBER
+from penstock.plan.sharing import merge, remove
+from penstock.policies.parsing import parse
+from penstock.sql.catalog import Catalog, Delivery, Stream
+from penstock.sql.quantities import seconds
+from penstock.sql.reader import read
+from penstock.sql.session import Answer, apply
+from penstock.sql.statements import (
+    AlterQuery,
+    CreateQuery,
+    CreateSink,
+    Describe,
+    Drop,
+    Explain,
+    SetPolicy,
+    Show,
+    Statement,
+    StopQuery,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things are: paths in statements begin at `base`, the state is in `state`, results go to `out`."""
+
+    base: Path
+    state: Path
+    out: Path | None
+    format: str
+
+
+class Registrar:
+    """See the module's docstring."""
+
+    def __init__(
+        self,
+        places: Places,
+        spark: SparkSession,
+        log: CommitLog,
+        coordinator: Coordinator,
+        relations: Relations,
+        deliveries: Deliveries,
+        opened: Callable[[Feed], None],
+    ) -> None:
+        """`opened` hears of each stream that is read for the first time."""
+        self._places, self._spark, self._log, self._coordinator = places, spark, log, coordinator
+        self._relations, self._deliveries, self._opened = relations, deliveries, opened
+        self._standings: dict[str, tuple[int, Standing]] = {}
+        self._numbers: dict[str, int] = {}  # of streams, in the order in which they were created
+        self._created = 0
+        self._since = 0
+        self._shapes: dict[str, str] = {}  # of queries that run alone and could be members
+        self._planned = Graph()  # with all queries that were accepted
+        self.catalog = Catalog()
+        self.sources: dict[str, Source] = {}
+        self.feeds: dict[str, Feed] = {}
+        self.begun = False  # whether rows have come in: who comes now comes later
+        coordinator.shared.number_of = lambda stream: self._numbers[stream]
+        coordinator.finished = partial(self.stop, drain=False)
+
+    # --- statements ---
+
+    def execute(self, sql: str) -> list[Answer]:
+        """Runs statements: all of them, or none if one is wrong."""
+        at_s = time.time()
+        catalog, effects = self.catalog, []
+        for statement in read(sql):
+            catalog, answer = apply(catalog, statement, sql, at_s)
+            effects.append((statement, answer))
+        created = [
+            answer.query for s, answer in effects if isinstance(s, CreateQuery) and answer.query is not None
+        ]
+        for statement, _ in effects:
+            if isinstance(statement, SetPolicy):
+                check_policy(statement.policy)
+        before, self.catalog = self.catalog, catalog
+        streams = self._created
+        self._number(before, catalog)
+        try:
+            found = self._plan(created)
+        except BaseException:
+            self.catalog, self._created = before, streams
+            raise
+        if not all(isinstance(statement, Show | Describe | Explain) for statement, _ in effects):
+            self._log.add_statement(sql, at_s)
+        self._start(found)
+        for statement, _ in effects:
+            self._effect(statement)
+        return [answer for _, answer in effects]
+
+    def _plan(self, queries: Sequence[Query]) -> Admitted:
+        """The plans that will run; opens what they read, so that a mistake shows before anything starts."""
+        for query in queries:
+            if query.one_time:
+                window_us(query)
+        shared = self._coordinator.shared
+        running = Running(
+            self._planned,
+            {one.digest: one.name for one in shared if one.instant},
+            frozenset(self._shapes.values()),
+            frozenset(self._planned.queries),
+        )
+        since = self._since + 1 if self.begun else 0
+        found = admitted(queries, running, self.catalog.rates(), since)
+        for query in found.queries:
+            self._use(query)
+        self._planned = found.graph
+        if since and queries:
+            self._since = since
+            self._log.set("since", since)
+        return found
+
+    def _use(self, query: Query) -> None:
+        """Gets ready what a query reads."""
+        for node in query.root.post_order():
+            match node.operator:
+                case StreamSource(stream=name) if name not in self.sources:
+                    self._open(self.catalog.streams[name])
+                case Join(relation=str(name), roster=False):
+                    for relation, epoch, ref in self._relations.add(self.catalog.tables[name]):
+                        version = {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes}
+                        self._log.put_version(relation, epoch, version)
+
+    def _number(self, before: Catalog, after: Catalog) -> None:
+        """Rows of equal time are in the order in which their streams were created."""
+        for name in after.streams:
+            if name not in before.streams:
+                self._numbers[name] = self._created
+                self._created += 1
+
+    def _open(self, stream: Stream) -> None:
+        source = sources.make(stream, self._places.base)
+        if isinstance(source, StructuredSource):
+            source.attach(self._spark, self._places.state / "checkpoints" / stream.name)
+        number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], Standing())
+        self._standings[stream.name] = number, standing
+        self.sources[stream.name] = source
+        idle = stream.options.get("idle")
+        idle_s = seconds(idle) if idle is not None else (IDLE_S if source.live else None)
+        feed = Feed(stream, number, source, standing, None if idle_s is None else round(idle_s * 1e6))
+        self.feeds[stream.name] = feed
+        self._opened(feed)
+
+    def _start(self, found: Admitted) -> None:
+        shapes = {query.name: shape for query, shape in found.shared}
+        for query in found.queries:
+            self._log.put_query(query.name, document.write(query), {})
+            self._coordinator.results.lives.pop(query.name, None)  # of one that had the name before
+            self._log.put_results([(query.name, {})])
+            if query.name in shapes:
+                self._coordinator.shared.create(query.name, shapes[query.name], query)
+            self._add_own_sink(query)
+            self._note_one_time(query)
+        self._shapes |= found.shapes
+        for name, members in found.members.items():
+            self._coordinator.join(name, members)
+        if found.queries:
+            self._handle(QueriesSubmitted(self._coordinator.now(), tuple(found.queries)))
+        for query in found.alone:
+            if query.stop_s is not None:
+                self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
+
+    def _note_one_time(self, query: Query) -> None:
+        if query.one_time:
+            self._coordinator.results.one_time[query.name] = window_us(query)
+
+    def _effect(self, statement: Statement) -> None:
+        match statement:
+            case StopQuery(name=name, drain=drain):
+                self.stop(self.known(name), drain=drain)
+            case AlterQuery(name=name):
+                query = self.catalog.queries[self.known(name)]
+                if query.name in self._planned.queries:
+                    self._handle(WeightChanged(self._coordinator.now(), query.name, query.qos.weight))
+            case CreateSink(name=name):
+                self._add_sink(self.catalog.sinks[name])
+            case Drop(kind="sink", name=name):
+                self._deliveries.remove(f"sink {name}")
+            case Drop(kind="query", name=name):
+                self.stop(name, drain=False)
+            case SetPolicy(policy=policy):
+                self.switch(policy)
+            case _:
+                pass
+
+    def stop(self, name: str, *, drain: bool) -> None:
+        """Takes a query out, if it runs."""
+        self._shapes.pop(name, None)
+        if self._coordinator.shared.of(name) is not None:
+            self._coordinator.stop_member(name, drain=drain)
+        elif name in self._planned.queries:
+            self._planned = remove(self._planned, name)
+            if drain:
+                self._coordinator.draining.add(name)
+            self._log.set("stopping", {**self._log.get("stopping", {}), name: drain})
+            self._handle(QueryStopped(self._coordinator.now(), name, drain))
+
+    def switch(self, policy: str) -> None:
+        """Another policy from now on."""
+        self._handle(PolicyChanged(self._coordinator.now(), policy))
+        self._log.set("policy", policy)
+
+    def suspend(self, name: str) -> None:
+        """Holds a query; its rows wait."""
+        self._handle(QuerySuspended(self._coordinator.now(), name))
+        self._log.set("suspended", sorted({*self._log.get("suspended", []), name}))
+
+    def resume(self, name: str) -> None:
+        """Lets a query go on."""
+        self._coordinator.failures.pop(name, None)
+        self._handle(QueryResumed(self._coordinator.now(), name))
+        self._log.set("suspended", sorted({*self._log.get("suspended", [])} - {name}))
+
+    def _handle(self, event: Event) -> None:
+        self._coordinator.handle(event)
+
+    def known(self, name: str) -> str:
+        """The name of a query, however its letters are written."""
+        for known in self.catalog.queries:
+            if known.lower() == name.lower():
+                return known
+        raise QueryError(f"no query '{name}'.{closest(name, self.catalog.queries)}")
+
+    # --- sinks ---
+
+    def _add_own_sink(self, query: Query) -> None:
+        """Every query's results go to its own directory, or, without one, the last of them are kept."""
+        columns, out = arrow_schema(result_schema(query)), self._places.out
+        made: Sink
+        if query.name in self._coordinator.shared:
+            made = (
+                TaggedFiles(out / DIRECTORY / query.name, columns) if out else MemorySink(columns, 100 * ROWS)
+            )
+        else:
+            made = FileSink(out / query.name, self._places.format, columns) if out else MemorySink(columns)
+        self._deliveries.add(query.name, query.name, made)
+
+    def _add_sink(self, delivery: Delivery) -> None:
+        made = sinks.make(delivery, self._places.base, self._columns(delivery.query))
+        self._deliveries.add(delivery.query, f"sink {delivery.name}", made)
+
+    def _columns(self, query: str) -> pa.Schema:
+        """The columns of a query's results."""
+        found = self._coordinator.shared.of(query)
+        if found is None:
+            return arrow_schema(
+                result_schema(self._planned.queries.get(query) or self.catalog.queries[query])
+            )
+        shared, member = found
+        columns = arrow_schema(result_schema(self._planned.queries[shared.name]))
+        return pa.schema([columns.field(n).with_name(title) for n, title in enumerate(member.titles)])
+
+    def results(self, query: str) -> pa.Table:
+        """A query's committed results: all of them if they go to files, else the last ones."""
+        out, format_, columns = self._places.out, self._places.format, self._columns(query)
+        found = self._coordinator.shared.of(query)
+        if found is not None:
+            shared, member = found
+            for sink in self._deliveries.sinks_of(shared.name):
+                if isinstance(sink, TaggedFiles) and out is not None:
+                    moved = read_files(out / query, format_, columns)
+                    return pa.concat_tables([moved, sink.read(member).cast(columns)])
+                if isinstance(sink, MemorySink):
+                    rows = sink.rows()
+                    mine = rows.filter(pa.compute.equal(rows[MEMBER], member.number))
+                    return named(mine.drop_columns([MEMBER]), member)
+        for sink in self._deliveries.sinks_of(query):
+            if isinstance(sink, MemorySink):
+                return sink.rows()
+        if out is not None:
+            return read_files(out / query, format_, columns)
+        raise QueryError(f"query '{query}' keeps no results")
+
+    # --- after a crash ---
+
+    def restore(self) -> None:
+        """Takes up what is in the state directory; the first thing that control hears of."""
+        stood = recovery.stood(self._log)
+        for sql, at_s in self._log.statements():
+            for statement in read(sql):
+                before = self.catalog
+                self.catalog, _ = apply(before, statement, sql, at_s)
+                self._number(before, self.catalog)
+        self._standings = stood.streams
+        self._since = self._log.get("since", 0)
+        self._planned = stood.graph
+        self.begun = any(standing.batches for _, standing in stood.streams.values())
+        for name, versions in stood.versions.items():
+            self._relations.restore(name, versions, max(versions, default=0))
+        self._coordinator.store.keep_only(stood.files(self._relations))
+        self._coordinator.results.lives = dict(stood.lives)
+        self._coordinator.shared.restore()
+        for query in (*stood.queries, *stood.waiting):
+            self._use(query)
+            self._add_own_sink(query)
+            self._note_one_time(query)
+        for delivery in self.catalog.sinks.values():
+            if self._runs(delivery.query):
+                self._add_sink(delivery)
+        files = self._log.files()
+        self._deliveries.recover(files)
+        self._recover_ended(files)
+        with self._log.transaction():
+            for sink, names in files.items():
+                self._log.drop_files(sink, names)
+            weights = {name: query.qos.weight for name, query in self.catalog.queries.items()}
+            recovery.restore(self._coordinator, stood, weights)
+            self._ask_again(stood)
+        self._coordinator.committed()
+        for n, sink, ref in self._log.outbox():
+            self._deliveries.post(n, sink, ref)
+
+    def _runs(self, query: str) -> bool:
+        return query in self._planned.queries or self._coordinator.shared.of(query) is not None
+
+    def _ask_again(self, stood: recovery.Stood) -> None:
+        """What had been asked for and was not done yet when the engine stopped, and what has its time."""
+        if stood.waiting:
+            self._planned = merge(self._planned, stood.waiting)
+            self._handle(QueriesSubmitted(self._coordinator.now(), tuple(stood.waiting)))
+        for query in (*stood.queries, *stood.waiting):
+            if query.stop_s is not None:
+                self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
+            if query.one_time and stood.lives.get(query.name, {}).get("rows"):
+                self.stop(query.name, drain=False)
+        for name, drain in self._log.get("stopping", {}).items():
+            self.stop(name, drain=drain)
+        if stood.queries:  # cut as the policy wants, whatever was under way
+            self._handle(PolicyChanged(self._coordinator.now(), self._coordinator.control.policy.text))
+
+    def _recover_ended(self, files: Mapping[str, list[str]]) -> None:
+        """Files that were committed with the end of their query, or moved there, and not yet renamed."""
+        for name, staged in files.items():
+            delivery = self.catalog.sinks.get(name.removeprefix("sink "))
+            query = delivery.query if name.startswith("sink ") and delivery is not None else name
+            if query in self._planned.queries:
+                continue
+            sink: Sink | None = None
+            if query != name and delivery is not None:
+                sink = sinks.make(delivery, self._places.base, pa.schema([]))
+            elif query == name and self._places.out is not None:
+                sink = FileSink(self._places.out / name, self._places.format, pa.schema([]))
+            if isinstance(sink, FileSink):
+                sink.recover(staged)
+
+
+def check_policy(text: str) -> None:
+    """Refuses a policy that there is not, or that cannot run here."""
+    if parse(text).needs_oracle:
+        raise PolicyError(f"policy '{text}' needs the true cost of every row, which only the simulator knows")
+
+
+def result_schema(query: Query) -> Schema:
+    """The columns of a query's results."""
+    return {id(node): schema for node, schema in derived_schemas(query.root)}[id(query.root)]

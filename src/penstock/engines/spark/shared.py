@@ -1,0 +1,170 @@
+"""Shared queries: those that run many members as one, and who their members are.
+
+A shared query is one more query of the graph, with a sink of its own. Its members are known here and by
+their numbers in the roster; control knows nothing of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from penstock.engines.spark.commit_log import CommitLog
+from penstock.engines.spark.rosters import Member, Roster
+from penstock.model.query import Query
+from penstock.model.schema import Field, Schema
+from penstock.plan.shapes import Shape, Shaped
+from penstock.sql.constants import Value
+
+
+@dataclass(slots=True)
+class Shared:
+    """One shared query: its shape (by digest), its constants' columns, and its members by number."""
+
+    name: str
+    digest: str
+    constants: Schema
+    instant: bool
+    streams: tuple[str, ...]
+    members: dict[int, Member] = field(default_factory=dict)
+    last: int = 0
+
+    def add(self, query: str, shaped: Shaped, starts: Mapping[str, int]) -> Member:
+        """One more member."""
+        self.last += 1
+        member = Member(query, self.last, shaped.constants, shaped.titles, starts)
+        self.members[member.number] = member
+        return member
+
+
+class SharedQueries:
+    """All shared queries. Changed between two events, within a commit; rosters are read by any thread."""
+
+    def __init__(self, log: CommitLog) -> None:
+        self._log = log
+        self.number_of: Callable[[str], int] = lambda _: 0  # which number a stream has
+        self._shared: dict[str, Shared] = {}
+        self._of: dict[str, tuple[str, int]] = {}  # each member's shared query, and its number
+        self._rosters: dict[str, Roster] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._shared
+
+    def __iter__(self) -> Iterator[Shared]:
+        return iter(self._shared.values())
+
+    def get(self, name: str) -> Shared:
+        """A shared query."""
+        return self._shared[name]
+
+    def of(self, query: str) -> tuple[Shared, Member] | None:
+        """The shared query that a query is a member of, and as whom."""
+        found = self._of.get(query)
+        if found is None:
+            return None
+        shared = self._shared[found[0]]
+        return shared, shared.members[found[1]]
+
+    def roster(self, name: str) -> Roster:
+        """The members as they are now."""
+        return self._rosters[name]
+
+    def create(self, name: str, shape: Shape, query: Query) -> Shared:
+        """A shared query without members."""
+        streams = tuple(
+            node.operator.stream for node in query.root.post_order() if node.operator.kind == "source"
+        )
+        shared = Shared(name, shape.digest, shape.constants, shape.instant, tuple(dict.fromkeys(streams)))
+        self._shared[name] = shared
+        self._log.put_shared(name, _shared_values(shared))
+        self._changed(shared)
+        return shared
+
+    def join(self, name: str, members: Sequence[tuple[str, Shaped]], starts: Mapping[str, int]) -> None:
+        """Queries become members, with rows from these offsets on."""
+        shared = self._shared[name]
+        for query, shaped in members:
+            member = shared.add(query, shaped, starts)
+            self._of[query] = name, member.number
+            self._log.put_member(name, member.number, _member_values(member))
+        self._log.put_shared(name, _shared_values(shared))
+        self._changed(shared)
+
+    def start(self, name: str, starts: Mapping[str, int]) -> None:
+        """The shared query itself has begun: so have the members that it began with."""
+        shared = self._shared[name]
+        for number, member in shared.members.items():
+            if not member.starts:
+                shared.members[number] = replace(member, starts=starts)
+                self._log.put_member(name, number, _member_values(shared.members[number]))
+        self._changed(shared)
+
+    def end(self, query: str, ends: Mapping[str, int]) -> None:
+        """A member gets no rows from these offsets on."""
+        name, number = self._of[query]
+        shared = self._shared[name]
+        shared.members[number] = replace(shared.members[number], ends=ends)
+        self._log.put_member(name, number, _member_values(shared.members[number]))
+        self._changed(shared)
+
+    def leave(self, query: str) -> None:
+        """A member is gone."""
+        name, number = self._of.pop(query)
+        shared = self._shared[name]
+        del shared.members[number]
+        self._log.drop_member(name, number)
+        self._changed(shared)
+
+    def drop(self, name: str) -> None:
+        """A shared query is gone, and has no members any more."""
+        del self._shared[name], self._rosters[name]
+        self._log.drop_shared(name)
+
+    def restore(self) -> None:
+        """What the commit log says."""
+        for name, values in self._log.shared():
+            self._shared[name] = _shared(name, values)
+        for name, number, values in self._log.members():
+            shared = self._shared[name]
+            shared.members[number] = _member(number, values, shared.constants)
+            self._of[shared.members[number].query] = name, number
+        for shared in self._shared.values():
+            self._changed(shared)
+
+    def _changed(self, shared: Shared) -> None:
+        numbers = {stream: self.number_of(stream) for stream in shared.streams}
+        begun = [member for member in shared.members.values() if member.starts or not shared.streams]
+        self._rosters[shared.name] = Roster(begun, shared.constants, numbers)
+
+
+def _shared_values(shared: Shared) -> dict[str, Any]:
+    return {
+        "digest": shared.digest,
+        "constants": [(one.name, one.type) for one in shared.constants.fields],
+        "instant": shared.instant,
+        "streams": shared.streams,
+        "last": shared.last,
+    }
+
+
+def _shared(name: str, values: Mapping[str, Any]) -> Shared:
+    constants = Schema(tuple(Field(*one) for one in values["constants"]))
+    streams = tuple(values["streams"])
+    return Shared(name, values["digest"], constants, values["instant"], streams, last=values["last"])
+
+
+def _member_values(member: Member) -> dict[str, Any]:
+    constants = [str(value) if isinstance(value, Decimal) else value for value in member.constants]
+    return {**asdict(member), "constants": constants}
+
+
+def _member(number: int, values: Mapping[str, Any], constants: Schema) -> Member:
+    found: list[Value] = [
+        Decimal(value) if one.type.startswith("decimal") and value is not None else value
+        for value, one in zip(values["constants"], constants.fields, strict=True)
+    ]
+    return Member(
+        values["query"], number, tuple(found), tuple(values["titles"]), values["starts"], values["ends"]
+    )
