@@ -9,7 +9,7 @@ from typing import Any
 from penstock.control import events as ev
 from penstock.control.alarms import Alarms
 from penstock.control.board import Board
-from penstock.control.commands import Command, QueryEnded, QueryFailed, QueryStarted, Recut
+from penstock.control.commands import Command, QueryEnded, QueryFailed, QueryStarted, Recut, Settled
 from penstock.control.partitions import ThreadPlan, check_groups, divide
 from penstock.control.restoring import check_restored
 from penstock.control.switching import Change, Switch, begin
@@ -85,13 +85,15 @@ class Changes:
                 self._scheduled[query.name] = query
                 self._alarms.set(query.name, query.start_s, out)
         everything = len(now) == len(event.queries) and not self._scheduled
-        self._start(now, merged if everything else None)
+        self._start(now, merged if everything else None, event.beside)
 
-    def _start(self, queries: tuple[Query, ...], merged: Graph | None = None) -> None:
+    def _start(
+        self, queries: tuple[Query, ...], merged: Graph | None = None, beside: str | None = None
+    ) -> None:
         if queries:
             graph = self._planned = merged or merge(self._planned, queries)
             names = tuple(query.name for query in queries)
-            self.waiting.append(lambda: self._change(graph=graph, starting=names))
+            self.waiting.append(lambda: self._change(graph=graph, starting=names, beside=beside))
 
     def wake(self, name: str) -> None:
         """Starts a query whose time has come."""
@@ -105,7 +107,14 @@ class Changes:
             out.append(QueryEnded(event.query, {}))
             return
         graph = self._planned = remove(self._planned, event.query)
-        self.waiting.append(lambda: self._change(graph=graph, ending=event.query, drain=event.drain))
+        self.waiting.append(
+            lambda: self._change(graph=graph, ending=event.query, drain=event.drain, beside=event.beside)
+        )
+
+    def settle(self, query: str) -> None:
+        """A query to come to one position of each stream."""
+        self._check(query)
+        self.waiting.append(lambda: self._change(settling=query, drain=True))
 
     def suspend(self, queries: list[str]) -> None:
         """Queries to be held."""
@@ -194,6 +203,8 @@ class Changes:
         out.append(self._recut())
         starts = board.positions(change.starting)
         out.extend(QueryStarted(query, starts[query]) for query in change.starting)
+        if change.settling is not None:
+            out.append(Settled(change.settling, board.positions([change.settling])[change.settling]))
         if change.ending is not None:
             board.suspended.discard(change.ending)
             board.weights.pop(change.ending, None)

@@ -60,6 +60,13 @@ class QueryStarted(msgspec.Struct, frozen=True, tag=True):
     starts: Mapping[str, int]
 
 
+class Settled(msgspec.Struct, frozen=True, tag=True):
+    """The query has processed each stream's rows up to this offset, and nothing after it yet."""
+
+    query: str
+    positions: Mapping[str, int]
+
+
 class QueryEnded(msgspec.Struct, frozen=True, tag=True):
     """The query is gone; it saw each stream's rows up to this offset."""
 
@@ -75,5 +82,5 @@ class QueryFailed(msgspec.Struct, frozen=True, tag=True):
 
 
 Command: TypeAlias = (
-    RunStep | Commit | Recut | WakeAt | AskTimestamp | QueryStarted | QueryEnded | QueryFailed
+    RunStep | Commit | Recut | WakeAt | AskTimestamp | QueryStarted | Settled | QueryEnded | QueryFailed
 )

@@ -62,16 +62,27 @@ class StepFailed(_Event, frozen=True, tag=True):
 
 
 class QueriesSubmitted(_Event, frozen=True, tag=True):
-    """Queries to be merged into the graph, together."""
+    """Queries to be merged into the graph, together; `beside` another one, they begin where it stands."""
 
     queries: tuple[Query, ...]
+    beside: str | None = None
 
 
 class QueryStopped(_Event, frozen=True, tag=True):
-    """A query to be taken out: at once, or after all that has arrived was processed."""
+    """A query to be taken out: at once, or after all that has arrived was processed.
+
+    `beside` another one, both first come to stand at one position, where that one then goes on for it.
+    """
 
     query: str
     drain: bool = False
+    beside: str | None = None
+
+
+class SettleAsked(_Event, frozen=True, tag=True):
+    """A query to process all that has arrived; `Settled` says when it stands there, before it goes on."""
+
+    query: str
 
 
 class QuerySuspended(_Event, frozen=True, tag=True):
@@ -145,6 +156,7 @@ Event: TypeAlias = (
     | StepFailed
     | QueriesSubmitted
     | QueryStopped
+    | SettleAsked
     | QuerySuspended
     | QueryResumed
     | WeightChanged

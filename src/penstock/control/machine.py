@@ -71,6 +71,7 @@ class Control:
             ev.StepFailed: self._step_failed,
             ev.QueriesSubmitted: lambda event: changes.submit(event, self._out),
             ev.QueryStopped: lambda event: changes.stop(event, self._out),
+            ev.SettleAsked: lambda event: changes.settle(event.query),
             ev.QuerySuspended: lambda event: changes.suspend([event.query]),
             ev.QueryResumed: lambda event: changes.resume(event.query),
             ev.WeightChanged: lambda event: changes.weigh(event.query, event.weight),
@@ -251,6 +252,10 @@ class Control:
     def standing(self) -> Standing:
         """Where everything stands, for `Restored`; `standing` says how to keep only what differs."""
         return standing(self._board)
+
+    def positions(self, query: str) -> Mapping[str, int]:
+        """The offset of each of a query's streams from which on rows have not yet passed its operators."""
+        return self._board.positions([query])[query]
 
     def stream_queue(self, stream: str) -> Queue:
         """The queue at a stream."""

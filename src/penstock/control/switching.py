@@ -34,6 +34,8 @@ class Change:
     estimates: Estimates
     starting: tuple[str, ...] = ()
     ending: str | None = None
+    settling: str | None = None
+    beside: str | None = None  # a query that is to stand where the starting or ending ones stand
     drain: bool = False
 
 
@@ -128,9 +130,11 @@ def _region(switch: Switch, old: Graph) -> set[str]:
     They are emptied first, so that the query begins or ends at one offset of each stream.
     """
     change = switch.change
+    region = set(old.members[change.beside]) if change.beside is not None else set()
     if change.ending is not None:
-        return set() if switch.discard else set(old.members[change.ending])
-    region: set[str] = set()
+        return region if switch.discard else region | set(old.members[change.ending])
+    if change.settling is not None:
+        return set(old.members[change.settling])
     shared = [
         name
         for query in change.starting

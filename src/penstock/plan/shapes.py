@@ -24,6 +24,7 @@ from penstock.model.operators import (
     Sink,
     Split,
     Union,
+    is_ordered,
     is_stateful,
     output_schema,
     widened,
@@ -250,6 +251,8 @@ class _Tagging:
         """An operator over one input, tagged or not, or over several that are not."""
         operator, tagged = node.operator, any(one.tagged for one in inputs)
         if tagged:
+            if is_ordered(operator):
+                raise _UnsharedError  # it has queues within, and a shared query is one unit
             match operator:
                 case Project(columns=columns):
                     operator = Project((*columns, *_plain(carried)))
@@ -308,7 +311,7 @@ class _Tagging:
 
     def _join(self, node: PlanNode, join: Join, inputs: list[_Made]) -> _Made:
         """Pairs of one member's rows. What an outer join may put out by itself must be of a member."""
-        if by_count(join.left) or by_count(join.right):
+        if by_count(join.left) or by_count(join.right) or is_ordered(join):
             raise _UnsharedError
         carried = self._carried(node)
         if join.type != "inner":

@@ -12,7 +12,7 @@ import itertools
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -28,6 +28,7 @@ from penstock.control.commands import (
     QueryStarted,
     Recut,
     RunStep,
+    Settled,
     Take,
     WakeAt,
 )
@@ -36,6 +37,8 @@ from penstock.control.events import (
     EstimatesChanged,
     Event,
     Output,
+    QueryResumed,
+    QuerySuspended,
     StepFailed,
     StepFinished,
     StreamEnded,
@@ -50,12 +53,12 @@ from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.ingest import Ingested
 from penstock.engines.spark.layouts import Layouts, Needs, layouts
 from penstock.engines.spark.marks import Marks, Outputs, exit_marks, raise_to
+from penstock.engines.spark.membership import Membership
 from penstock.engines.spark.operators.base import END, UNKNOWN, State, StatefulOperator, micros
 from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
-from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.steps import Held, Result, UnitRunner
 from penstock.engines.spark.store import Ref, Store
@@ -63,7 +66,6 @@ from penstock.engines.spark.units import alone
 from penstock.errors import EngineError, PenstockError
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
-from penstock.plan.shapes import Shaped
 from penstock.policies.layout import UnitPlace
 
 #: Seconds between two looks at what steps cost.
@@ -161,6 +163,8 @@ class Coordinator:
         self.finished: Callable[[str], None] = lambda _: (
             None
         )  # what to do when a one-time query has its window
+        self.planned = Graph()  # with all queries that were accepted
+        self.membership = Membership(self)
         self.monitor = Monitor()
         self.totals = Totals()
         self.waited_s = 0.0  # how long rows waited until they were processed, lately
@@ -315,6 +319,8 @@ class Coordinator:
                 self.at(at_s, lambda: self.handle(Ticked(self.now())))
             case QueryStarted(query, starts):
                 self._started(query, dict(starts))
+            case Settled(query, positions):
+                self.membership.settled(query, positions)
             case QueryEnded(query, ends):
                 self._ended(query, dict(ends))
             case QueryFailed(query, reason):
@@ -343,6 +349,18 @@ class Coordinator:
             if batch.leaf == stream
         ]
         return min(offsets, default=self.control.stream_queue(stream).offset)
+
+    def hold(self, query: str, *, held: bool) -> None:
+        """Holds a query of the graph, or lets it go on."""
+        suspended = {*self.log.get("suspended", [])}
+        self.log.set("suspended", sorted(suspended | {query} if held else suspended - {query}))
+        event = QuerySuspended if held else QueryResumed
+        self.handle(event(self.now(), query))
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that the layouts are of."""
+        return self._graph
 
     @property
     def queued_bytes(self) -> float:
@@ -430,7 +448,7 @@ class Coordinator:
         unit = self.control.units[command.unit]
         outputs = self._outputs_of(message, unit.place)
         for name, state in result.states.items():
-            self._put_state(name, state)
+            self.put_state(name, state)
         for port, batch in outputs.items():
             self.pushed[port] = batch.ref.mark
         self._count(message)
@@ -447,6 +465,10 @@ class Coordinator:
         self._put_place(unit)
         for port, batch in outputs.items():
             self._put_batch(port, self.control.queues[port], batch)
+        for edge in unit.place.sinks:
+            query = self._graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
+            if query in self.shared:
+                self.membership.stepped(query)
 
     def _outputs_of(self, message: StepDone, place: UnitPlace) -> dict[Port, Batch]:
         """A batch for every queue the step put rows into, or whose time has come further."""
@@ -509,7 +531,8 @@ class Coordinator:
     def _deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
         self.results.deliver(results, frontier, lambda query: self.at(0.0, partial(self.finished, query)))
 
-    def _put_state(self, name: str, state: State) -> None:
+    def put_state(self, name: str, state: State) -> None:
+        """What an operator remembers from now on."""
         kept = {piece.ref.name for piece in state.pieces}
         before = self.states.get(name, State())
         self._garbage.extend(p.ref.name for p in before.pieces if p.ref.name not in kept)
@@ -549,7 +572,8 @@ class Coordinator:
         if graph is not self._graph:
             for query in [query for query in self.draining if query not in graph.queries]:
                 self.draining.discard(query)
-                self._drain(query)
+                self.drain(query)
+            self.membership.regraphing(graph)
             self._regraph(graph)
         stateful = stateful_operators(graph, self._layouts)
         runners: dict[int, tuple[object, UnitRunner]] = {}
@@ -589,8 +613,8 @@ class Coordinator:
             sorted((port, self._layouts.ports[port]) for port in ports if port in self._layouts.ports)
         )
 
-    def _drain(self, query: str) -> None:
-        """Emits the open windows of a query that is about to go, as if its streams had ended.
+    def drain(self, query: str, member: int | None = None) -> None:
+        """Emits the open windows of a query that is about to go, or one member's, as if streams had ended.
 
         All it has begun is through. What its operators remember stays as it is: others may share them.
         """
@@ -612,7 +636,7 @@ class Coordinator:
         kept = {piece.ref.name for state in self.states.values() for piece in state.pieces}
         made = {piece.ref.name for state in result.states.values() for piece in state.pieces}
         self._garbage.extend(made - kept)
-        self._deliver(self.results.stage(self._graph, result.sinks), {})
+        self._deliver(self.results.stage(self._graph, result.sinks, member), {})
 
     def _regraph(self, graph: Graph) -> None:
         gone = [name for name in self._graph.operators if name not in graph.nodes]
@@ -663,43 +687,17 @@ class Coordinator:
             life["after_us"] = micros(max(marks)) if marks else UNKNOWN
         self.results.put_life(query)
         if query in self.shared:
-            self.shared.start(query, starts)
-            for member in self.shared.get(query).members.values():
-                self._member_started(member)
+            self.membership.begun(query, starts)
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
+        if query in self.shared:
+            self.membership.ended(query)
         self.results.ended(query, ends)
         self.failures.pop(query, None)
         self.log.drop_query(query)
         self.log.set(
             "stopping", {n: drain for n, drain in self.log.get("stopping", {}).items() if n != query}
         )
-
-    # --- members of shared queries ---
-
-    def join(self, shared: str, members: Sequence[tuple[str, Shaped]]) -> None:
-        """Queries become members: from now on, or from when the shared query begins."""
-        running = shared in self.control.graph.queries
-        streams = self.shared.get(shared).streams
-        starts = {name: self.control.stream_queue(name).offset for name in streams} if running else {}
-        self.shared.join(shared, members, starts)
-        if running:
-            for query, _ in members:
-                found = self.shared.of(query)
-                assert found is not None
-                self._member_started(found[1])
-
-    def _member_started(self, member: Member) -> None:
-        self.results.started(member.query, member.starts)
-        self.results.put_life(member.query)
-
-    def stop_member(self, query: str, *, drain: bool) -> None:
-        """A member to go."""
-        del drain
-        found = self.shared.of(query)
-        assert found is not None
-        ends = {name: self.control.stream_queue(name).offset for name in found[0].streams}
-        self.shared.end(query, ends)
 
     # --- estimates ---
 

@@ -58,12 +58,22 @@ class Deliveries:
         self._sinks[name] = sink
         self._of.setdefault(query, []).append(name)
 
+    def share(self, query: str, name: str) -> bool:
+        """A query gets its results to a sink that is there already; whether it is."""
+        if name in self._sinks:
+            self._of.setdefault(query, []).append(name)
+        return name in self._sinks
+
     def remove(self, name: str) -> None:
         """A sink that gets nothing more."""
         self._sinks.pop(name, None)
         for names in self._of.values():
             if name in names:
                 names.remove(name)
+
+    def get(self, name: str) -> Sink | None:
+        """A sink."""
+        return self._sinks.get(name)
 
     def sinks_of(self, query: str) -> list[Sink]:
         """A query's sinks."""

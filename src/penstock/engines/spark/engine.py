@@ -170,6 +170,8 @@ class Engine:
         if self._feeding:
             self._feeder.stop()
         self._coordinator.stop()
+        if self._coordinator.failed is None:
+            self._registrar.distribute()
 
     def close(self) -> None:
         """Finishes what runs, commits, and stops. What has not been processed is there on the next start."""

@@ -70,6 +70,12 @@ class TaggedFiles(FileSink):
         super().__init__(root, "parquet", columns)
         self._encode = _tagged_parquet
 
+    @classmethod
+    def there(cls, root: Path) -> TaggedFiles | None:
+        """The files in a directory, if there are any."""
+        found = sorted(root.glob("part-*.parquet"))
+        return cls(root, pq.read_schema(found[0]).remove_metadata()) if found else None
+
     def files(self) -> list[Path]:
         """The files that readers may see, oldest first."""
         return sorted(self._root.glob("part-*.parquet"))

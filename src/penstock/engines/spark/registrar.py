@@ -12,14 +12,13 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.control.events import (
     Event,
     PolicyChanged,
     QueriesSubmitted,
-    QueryResumed,
     QueryStopped,
-    QuerySuspended,
     WeightChanged,
 )
 from penstock.engines.spark import recovery
@@ -27,7 +26,7 @@ from penstock.engines.spark.admitting import Admitted, Running, admitted
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
 from penstock.engines.spark.delivery import Deliveries
-from penstock.engines.spark.fan_out import DIRECTORY, TaggedFiles, named
+from penstock.engines.spark.fan_out import DIRECTORY, TaggedFiles, move, named
 from penstock.engines.spark.ingest import IDLE_S, Feed, Standing
 from penstock.engines.spark.one_time import window_us
 from penstock.engines.spark.relations import Relations
@@ -42,7 +41,6 @@ from penstock.engines.spark.sources.base import Source
 from penstock.engines.spark.sources.structured import StructuredSource
 from penstock.engines.spark.sources.types import arrow_schema
 from penstock.errors import PolicyError, QueryError, closest
-from penstock.model.graph import Graph
 from penstock.model.operators import Join
 from penstock.model.operators import Source as StreamSource
 from penstock.model.query import Query
@@ -101,13 +99,13 @@ class Registrar:
         self._created = 0
         self._since = 0
         self._shapes: dict[str, str] = {}  # of queries that run alone and could be members
-        self._planned = Graph()  # with all queries that were accepted
         self.catalog = Catalog()
         self.sources: dict[str, Source] = {}
         self.feeds: dict[str, Feed] = {}
         self.begun = False  # whether rows have come in: who comes now comes later
         coordinator.shared.number_of = lambda stream: self._numbers[stream]
         coordinator.finished = partial(self.stop, drain=False)
+        coordinator.membership.opened = self._add_own_sink
 
     # --- statements ---
 
@@ -146,16 +144,16 @@ class Registrar:
                 window_us(query)
         shared = self._coordinator.shared
         running = Running(
-            self._planned,
+            self._coordinator.planned,
             {one.digest: one.name for one in shared if one.instant},
             frozenset(self._shapes.values()),
-            frozenset(self._planned.queries),
+            frozenset(self._coordinator.planned.queries),
         )
         since = self._since + 1 if self.begun else 0
         found = admitted(queries, running, self.catalog.rates(), since)
         for query in found.queries:
             self._use(query)
-        self._planned = found.graph
+        self._coordinator.planned = found.graph
         if since and queries:
             self._since = since
             self._log.set("since", since)
@@ -199,12 +197,12 @@ class Registrar:
             self._coordinator.results.lives.pop(query.name, None)  # of one that had the name before
             self._log.put_results([(query.name, {})])
             if query.name in shapes:
-                self._coordinator.shared.create(query.name, shapes[query.name], query)
+                self._coordinator.shared.create(query, shapes[query.name])
             self._add_own_sink(query)
             self._note_one_time(query)
         self._shapes |= found.shapes
         for name, members in found.members.items():
-            self._coordinator.join(name, members)
+            self._coordinator.membership.join(name, members)
         if found.queries:
             self._handle(QueriesSubmitted(self._coordinator.now(), tuple(found.queries)))
         for query in found.alone:
@@ -221,7 +219,7 @@ class Registrar:
                 self.stop(self.known(name), drain=drain)
             case AlterQuery(name=name):
                 query = self.catalog.queries[self.known(name)]
-                if query.name in self._planned.queries:
+                if query.name in self._coordinator.planned.queries:
                     self._handle(WeightChanged(self._coordinator.now(), query.name, query.qos.weight))
             case CreateSink(name=name):
                 self._add_sink(self.catalog.sinks[name])
@@ -238,9 +236,9 @@ class Registrar:
         """Takes a query out, if it runs."""
         self._shapes.pop(name, None)
         if self._coordinator.shared.of(name) is not None:
-            self._coordinator.stop_member(name, drain=drain)
-        elif name in self._planned.queries:
-            self._planned = remove(self._planned, name)
+            self._coordinator.membership.stop(name, drain=drain)
+        elif name in self._coordinator.planned.queries:
+            self._coordinator.planned = remove(self._coordinator.planned, name)
             if drain:
                 self._coordinator.draining.add(name)
             self._log.set("stopping", {**self._log.get("stopping", {}), name: drain})
@@ -253,14 +251,18 @@ class Registrar:
 
     def suspend(self, name: str) -> None:
         """Holds a query; its rows wait."""
-        self._handle(QuerySuspended(self._coordinator.now(), name))
-        self._log.set("suspended", sorted({*self._log.get("suspended", []), name}))
+        if self._coordinator.shared.of(name) is not None:
+            self._coordinator.membership.suspend(name)
+        else:
+            self._coordinator.hold(name, held=True)
 
     def resume(self, name: str) -> None:
         """Lets a query go on."""
         self._coordinator.failures.pop(name, None)
-        self._handle(QueryResumed(self._coordinator.now(), name))
-        self._log.set("suspended", sorted({*self._log.get("suspended", [])} - {name}))
+        if self._coordinator.shared.of(name) is not None:
+            self._coordinator.membership.resume(name)
+        else:
+            self._coordinator.hold(name, held=False)
 
     def _handle(self, event: Event) -> None:
         self._coordinator.handle(event)
@@ -278,13 +280,22 @@ class Registrar:
         """Every query's results go to its own directory, or, without one, the last of them are kept."""
         columns, out = arrow_schema(result_schema(query)), self._places.out
         made: Sink
-        if query.name in self._coordinator.shared:
-            made = (
-                TaggedFiles(out / DIRECTORY / query.name, columns) if out else MemorySink(columns, 100 * ROWS)
-            )
+        shared = self._coordinator.shared
+        if query.name in shared:
+            base = shared.get(query.name).base
+            if self._deliveries.share(query.name, base):
+                return
+            made = TaggedFiles(out / DIRECTORY / base, columns) if out else MemorySink(columns, 100 * ROWS)
         else:
             made = FileSink(out / query.name, self._places.format, columns) if out else MemorySink(columns)
-        self._deliveries.add(query.name, query.name, made)
+        self._deliveries.add(query.name, base if query.name in shared else query.name, made)
+
+    def _add_former(self, base: str) -> None:
+        """The files of a shared query that is gone, and whose rows have not moved yet."""
+        if self._deliveries.get(base) is None and self._places.out is not None:
+            files = TaggedFiles.there(self._places.out / DIRECTORY / base)
+            if files is not None:
+                self._deliveries.add(base, base, files)
 
     def _add_sink(self, delivery: Delivery) -> None:
         made = sinks.make(delivery, self._places.base, self._columns(delivery.query))
@@ -292,35 +303,59 @@ class Registrar:
 
     def _columns(self, query: str) -> pa.Schema:
         """The columns of a query's results."""
-        found = self._coordinator.shared.of(query)
-        if found is None:
-            return arrow_schema(
-                result_schema(self._planned.queries.get(query) or self.catalog.queries[query])
-            )
-        shared, member = found
-        columns = arrow_schema(result_schema(self._planned.queries[shared.name]))
-        return pa.schema([columns.field(n).with_name(title) for n, title in enumerate(member.titles)])
+        planned = self._coordinator.planned.queries.get(query)
+        return arrow_schema(result_schema(planned or self.catalog.queries[query]))
 
     def results(self, query: str) -> pa.Table:
         """A query's committed results: all of them if they go to files, else the last ones."""
         out, format_, columns = self._places.out, self._places.format, self._columns(query)
-        found = self._coordinator.shared.of(query)
+        found = self._coordinator.shared.files_of(query)
         if found is not None:
-            shared, member = found
-            for sink in self._deliveries.sinks_of(shared.name):
-                if isinstance(sink, TaggedFiles) and out is not None:
-                    moved = read_files(out / query, format_, columns)
-                    return pa.concat_tables([moved, sink.read(member).cast(columns)])
-                if isinstance(sink, MemorySink):
-                    rows = sink.rows()
-                    mine = rows.filter(pa.compute.equal(rows[MEMBER], member.number))
-                    return named(mine.drop_columns([MEMBER]), member)
+            base, member = found
+            sink = self._deliveries.get(base)
+            if isinstance(sink, TaggedFiles) and out is not None:
+                moved = read_files(out / query, format_, columns)
+                return pa.concat_tables([moved, sink.read(member).cast(columns)])
+            if isinstance(sink, MemorySink):
+                rows = sink.rows()
+                mine = rows.filter(pc.equal(rows[MEMBER], member.number))
+                return named(mine.drop_columns([MEMBER]), member).cast(columns)
         for sink in self._deliveries.sinks_of(query):
             if isinstance(sink, MemorySink):
                 return sink.rows()
         if out is not None:
             return read_files(out / query, format_, columns)
         raise QueryError(f"query '{query}' keeps no results")
+
+    def distribute(self) -> None:
+        """Members' rows go to their own directories. Nothing runs meanwhile."""
+        shared, out = self._coordinator.shared, self._places.out
+        if out is None:
+            return
+        for base in dict.fromkeys([*(one.base for one in shared), *shared.former_bases()]):
+            tagged = self._deliveries.get(base)
+            if not isinstance(tagged, TaggedFiles):
+                continue
+            moved = move(
+                tagged,
+                shared.in_files(base),
+                lambda m: FileSink(out / m.query, self._places.format, self._columns(m.query)),
+                self._deliveries.next_file,
+            )
+            if moved is None:
+                continue
+            with self._log.transaction():
+                for query, _, name in moved.staged:
+                    self._log.add_file(query, name)
+                self._log.set(f"moved {base}", moved.last)
+                self._log.set("next_file", self._deliveries.next_file())
+                shared.moved(base)
+            for _, sink, name in moved.staged:
+                sink.publish([name])
+            tagged.forget(moved.last)
+            with self._log.transaction():
+                for query, _, name in moved.staged:
+                    self._log.drop_files(query, [name])
 
     # --- after a crash ---
 
@@ -334,7 +369,7 @@ class Registrar:
                 self._number(before, self.catalog)
         self._standings = stood.streams
         self._since = self._log.get("since", 0)
-        self._planned = stood.graph
+        self._coordinator.planned = stood.graph
         self.begun = any(standing.batches for _, standing in stood.streams.values())
         for name, versions in stood.versions.items():
             self._relations.restore(name, versions, max(versions, default=0))
@@ -345,11 +380,17 @@ class Registrar:
             self._use(query)
             self._add_own_sink(query)
             self._note_one_time(query)
+        for base in self._coordinator.shared.former_bases():
+            self._add_former(base)
         for delivery in self.catalog.sinks.values():
             if self._runs(delivery.query):
                 self._add_sink(delivery)
         files = self._log.files()
         self._deliveries.recover(files)
+        for base in {one.base for one in self._coordinator.shared}:
+            sink = self._deliveries.get(base)
+            if isinstance(sink, TaggedFiles):
+                sink.forget(self._log.get(f"moved {base}", ""))
         self._recover_ended(files)
         with self._log.transaction():
             for sink, names in files.items():
@@ -362,13 +403,17 @@ class Registrar:
             self._deliveries.post(n, sink, ref)
 
     def _runs(self, query: str) -> bool:
-        return query in self._planned.queries or self._coordinator.shared.of(query) is not None
+        return query in self._coordinator.planned.queries or self._coordinator.shared.of(query) is not None
 
     def _ask_again(self, stood: recovery.Stood) -> None:
         """What had been asked for and was not done yet when the engine stopped, and what has its time."""
+        coordinator = self._coordinator
         if stood.waiting:
-            self._planned = merge(self._planned, stood.waiting)
-            self._handle(QueriesSubmitted(self._coordinator.now(), tuple(stood.waiting)))
+            coordinator.planned = merge(coordinator.planned, stood.waiting)
+            waiting = [one for one in stood.waiting if not coordinator.membership.is_apart(one.name)]
+            if waiting:
+                self._handle(QueriesSubmitted(coordinator.now(), tuple(waiting)))
+        coordinator.membership.restore()
         for query in (*stood.queries, *stood.waiting):
             if query.stop_s is not None:
                 self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
@@ -384,7 +429,7 @@ class Registrar:
         for name, staged in files.items():
             delivery = self.catalog.sinks.get(name.removeprefix("sink "))
             query = delivery.query if name.startswith("sink ") and delivery is not None else name
-            if query in self._planned.queries:
+            if query in self._coordinator.planned.queries:
                 continue
             sink: Sink | None = None
             if query != name and delivery is not None:

@@ -50,8 +50,10 @@ class Results:
         self._measured: list[StagedResult] = []
         self._seen: list[tuple[str, str]] = []
 
-    def stage(self, graph: Graph, sinks: Mapping[str, pa.Table]) -> tuple[StagedResult, ...]:
-        """A step's results, put where sinks will find them. Any thread may call it."""
+    def stage(
+        self, graph: Graph, sinks: Mapping[str, pa.Table], member: int | None = None
+    ) -> tuple[StagedResult, ...]:
+        """A step's results, or one member's, put where sinks will find them. Any thread may call it."""
         found: list[StagedResult] = []
         for node, rows in sinks.items():
             sink = graph.nodes[node].operator
@@ -59,7 +61,7 @@ class Results:
             if not rows.num_rows:
                 continue
             if sink.query in self.shared:
-                found += self._stage_shared(sink.query, rows)
+                found += self._stage_shared(sink.query, rows, member)
             else:
                 found.append(self._stage(sink.query, self._wanted(sink.query, rows)))
         return tuple(found)
@@ -68,9 +70,11 @@ class Results:
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
         return StagedResult(query, tuple(self.deliveries.stage(query, rows)), arrived)
 
-    def _stage_shared(self, shared: str, rows: pa.Table) -> list[StagedResult]:
+    def _stage_shared(self, shared: str, rows: pa.Table, only: int | None) -> list[StagedResult]:
         """All members' rows in one go, and for those with sinks of their own once more."""
-        members = {member.number: member for member in self.shared.roster(shared).members}
+        members = {
+            one.number: one for one in self.shared.roster(shared).members if only in (None, one.number)
+        }
         rows = sorted_by_member(rows, list(members))
         if not rows.num_rows:
             return []

@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.rosters import Member, Roster
+from penstock.model.operators import Source, is_stateful
 from penstock.model.query import Query
 from penstock.model.schema import Field, Schema
 from penstock.plan.shapes import Shape, Shaped
@@ -27,7 +28,9 @@ class Shared:
     digest: str
     constants: Schema
     instant: bool
+    stateful: bool
     streams: tuple[str, ...]
+    base: str  # the one that it was split off from, whose files are its files; or itself
     members: dict[int, Member] = field(default_factory=dict)
     last: int = 0
 
@@ -47,6 +50,7 @@ class SharedQueries:
         self.number_of: Callable[[str], int] = lambda _: 0  # which number a stream has
         self._shared: dict[str, Shared] = {}
         self._of: dict[str, tuple[str, int]] = {}  # each member's shared query, and its number
+        self._former: dict[str, tuple[str, Member]] = {}  # who has gone, of whom files still have rows
         self._rosters: dict[str, Roster] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -67,20 +71,66 @@ class SharedQueries:
         shared = self._shared[found[0]]
         return shared, shared.members[found[1]]
 
+    def files_of(self, query: str) -> tuple[str, Member] | None:
+        """Whose files have the rows of a query that is or was a member, and as whom."""
+        found = self.of(query)
+        return (found[0].base, found[1]) if found is not None else self._former.get(query)
+
+    def in_files(self, base: str) -> list[Member]:
+        """All whose rows are in these files."""
+        there = [m for shared in self if shared.base == base for m in shared.members.values()]
+        return [*there, *(member for name, member in self._former.values() if name == base)]
+
+    def former_bases(self) -> set[str]:
+        """Files that have rows of somebody who has gone."""
+        return {base for base, _ in self._former.values()}
+
+    def moved(self, base: str) -> None:
+        """The rows of these files are where they belong."""
+        for query in [query for query, (name, _) in self._former.items() if name == base]:
+            del self._former[query]
+            self._log.drop_former(query)
+
     def roster(self, name: str) -> Roster:
         """The members as they are now."""
         return self._rosters[name]
 
-    def create(self, name: str, shape: Shape, query: Query) -> Shared:
+    def create(self, query: Query, shape: Shape) -> None:
         """A shared query without members."""
-        streams = tuple(
-            node.operator.stream for node in query.root.post_order() if node.operator.kind == "source"
+        operators = [node.operator for node in query.root.post_order()]
+        streams = dict.fromkeys(one.stream for one in operators if isinstance(one, Source))
+        stateful = any(is_stateful(one) for one in operators)
+        self._add(
+            Shared(
+                query.name,
+                shape.digest,
+                shape.constants,
+                shape.instant,
+                stateful,
+                tuple(streams),
+                query.name,
+            )
         )
-        shared = Shared(name, shape.digest, shape.constants, shape.instant, tuple(dict.fromkeys(streams)))
-        self._shared[name] = shared
-        self._log.put_shared(name, _shared_values(shared))
+
+    def split(self, name: str, new: str) -> None:
+        """One more of the same shape, without members, beside another."""
+        self._add(replace(self._shared[name], name=new, members={}, last=0))
+
+    def _add(self, shared: Shared) -> None:
+        self._shared[shared.name] = shared
+        self._log.put_shared(shared.name, _shared_values(shared))
         self._changed(shared)
-        return shared
+
+    def move(self, query: str, name: str) -> int:
+        """A member goes over to another shared query of its shape, and keeps its number."""
+        before, number = self._of[query]
+        member = self._shared[before].members[number]
+        self._take_out(query)
+        self._shared[name].members[number] = member
+        self._of[query] = name, number
+        self._log.put_member(name, number, _member_values(member))
+        self._changed(self._shared[name])
+        return number
 
     def join(self, name: str, members: Sequence[tuple[str, Shaped]], starts: Mapping[str, int]) -> None:
         """Queries become members, with rows from these offsets on."""
@@ -111,11 +161,17 @@ class SharedQueries:
 
     def leave(self, query: str) -> None:
         """A member is gone."""
+        base, member = self._shared[self._of[query][0]].base, self._take_out(query)
+        self._former[query] = base, member
+        self._log.put_former(query, base, {**_member_values(member), "number": member.number})
+
+    def _take_out(self, query: str) -> Member:
         name, number = self._of.pop(query)
         shared = self._shared[name]
-        del shared.members[number]
+        member = shared.members.pop(number)
         self._log.drop_member(name, number)
         self._changed(shared)
+        return member
 
     def drop(self, name: str) -> None:
         """A shared query is gone, and has no members any more."""
@@ -130,6 +186,8 @@ class SharedQueries:
             shared = self._shared[name]
             shared.members[number] = _member(number, values, shared.constants)
             self._of[shared.members[number].query] = name, number
+        for query, base, values in self._log.formers():
+            self._former[query] = base, _member(values["number"], values, None)
         for shared in self._shared.values():
             self._changed(shared)
 
@@ -144,15 +202,16 @@ def _shared_values(shared: Shared) -> dict[str, Any]:
         "digest": shared.digest,
         "constants": [(one.name, one.type) for one in shared.constants.fields],
         "instant": shared.instant,
+        "stateful": shared.stateful,
         "streams": shared.streams,
+        "base": shared.base,
         "last": shared.last,
     }
 
 
 def _shared(name: str, values: Mapping[str, Any]) -> Shared:
     constants = Schema(tuple(Field(*one) for one in values["constants"]))
-    streams = tuple(values["streams"])
-    return Shared(name, values["digest"], constants, values["instant"], streams, last=values["last"])
+    return Shared(name, **{**values, "constants": constants, "streams": tuple(values["streams"])})
 
 
 def _member_values(member: Member) -> dict[str, Any]:
@@ -160,10 +219,12 @@ def _member_values(member: Member) -> dict[str, Any]:
     return {**asdict(member), "constants": constants}
 
 
-def _member(number: int, values: Mapping[str, Any], constants: Schema) -> Member:
+def _member(number: int, values: Mapping[str, Any], constants: Schema | None) -> Member:
+    """A member; one that has gone needs no constants."""
+    types = [one.type for one in constants.fields] if constants is not None else []
     found: list[Value] = [
-        Decimal(value) if one.type.startswith("decimal") and value is not None else value
-        for value, one in zip(values["constants"], constants.fields, strict=True)
+        Decimal(value) if type_.startswith("decimal") and value is not None else value
+        for value, type_ in zip(values["constants"], types, strict=constants is not None)
     ]
     return Member(
         values["query"], number, tuple(found), tuple(values["titles"]), values["starts"], values["ends"]

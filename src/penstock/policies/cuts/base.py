@@ -8,6 +8,7 @@ from typing import Protocol
 
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Edge, Graph
+from penstock.model.operators import Join
 from penstock.model.unit import Cut, Unit
 
 
@@ -103,6 +104,27 @@ def pruned(graph: Graph, segments: Iterable[Iterable[str]]) -> Cut:
             for name in segment:
                 holders[name].append(segment)
     return in_graph_order(graph, (unit_of(graph, segment) for segment in kept))
+
+
+def shared_units(graph: Graph) -> Cut:
+    """Each shared query from its rosters on: one unit whatever the cut, for members to come and go.
+
+    What is below the rosters may be others' too, and is cut as everything is.
+    """
+    tagged: dict[str, str] = {}
+    for name in graph.operators:
+        operator, inputs = graph.nodes[name].operator, graph.nodes[name].inputs
+        if isinstance(operator, Join) and operator.roster:
+            assert operator.relation is not None
+            tagged[name] = operator.relation
+        else:
+            below = [tagged[port.node] for port in inputs if port.node in tagged]
+            if below:
+                tagged[name] = below[0]
+    units: dict[str, list[str]] = defaultdict(list)
+    for name, query in tagged.items():
+        units[query].append(name)
+    return tuple(Unit(tuple(names)) for names in units.values())
 
 
 def unit_of(graph: Graph, names: Iterable[str]) -> Unit:

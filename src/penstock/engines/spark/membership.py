@@ -1,0 +1,277 @@
+"""Who runs in which shared query: members come, go, are held by themselves for a while, and come back.
+
+Nobody's rows are lost or repeated by that, and nobody else waits for it longer than a step:
+
+- Who comes has rows from the next batch on, whatever train it is in.
+- Who goes has rows up to a batch. Where operators remember nothing, the roster says which; where they do,
+  the shared query first comes to stand at one place (control's `Settled`), since a watermark that came later
+  would close windows that the member has no part in.
+- Who is split off goes on in a shared query of its own, which begins where the other one stands and takes
+  along what operators remember of the member. Who comes back brings that along, once both stand at one place.
+
+What operators still remember of somebody who has gone comes out some time later and is delivered to nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow.compute as pc
+
+from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
+from penstock.engines.spark.operators.base import UNKNOWN, State
+from penstock.engines.spark.rosters import Member
+from penstock.model.graph import Graph
+from penstock.model.operators import Join, Sink
+from penstock.model.query import PlanNode, Query
+from penstock.plan import document
+from penstock.plan.shapes import MEMBER, Shaped
+from penstock.plan.sharing import merge, remove
+
+if TYPE_CHECKING:
+    from penstock.engines.spark.coordinator import Coordinator
+
+
+class Membership:
+    """What the coordinator does about members, between two events and within a commit."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._of, self._shared = coordinator, coordinator.shared
+        self._log = coordinator.log
+        self._leaving: dict[str, bool] = {}  # members that go when they have settled, and whether they drain
+        self._apart: dict[str, tuple[str, str]] = {}  # what is being split off: from which, and whom
+        self._back: dict[str, str] = {}  # what is to come back, and to which
+        self.opened: Callable[[Query], None] = lambda _: None  # one more shared query will run
+
+    # --- coming ---
+
+    def join(self, shared: str, members: Sequence[tuple[str, Shaped]]) -> None:
+        """Queries become members: from now on, or from when the shared query begins."""
+        running = shared in self._of.control.graph.queries
+        self._shared.join(shared, members, self._tails(shared) if running else {})
+        if running:
+            for query, _ in members:
+                self._started(query)
+
+    def begun(self, shared: str, starts: Mapping[str, int]) -> None:
+        """A shared query runs."""
+        if shared in self._apart:
+            self._take_along(shared)
+            return
+        self._shared.start(shared, starts)
+        for member in self._shared.get(shared).members.values():
+            self._started(member.query)
+
+    def _started(self, query: str) -> None:
+        self._of.results.started(query, self._member(query).starts)
+        self._of.results.put_life(query)
+
+    def _member(self, query: str) -> Member:
+        found = self._shared.of(query)
+        assert found is not None
+        return found[1]
+
+    def _tails(self, shared: str) -> dict[str, int]:
+        streams = self._shared.get(shared).streams
+        return {name: self._of.control.stream_queue(name).offset for name in streams}
+
+    # --- going ---
+
+    def stop(self, query: str, *, drain: bool) -> None:
+        """A member to go."""
+        found = self._shared.of(query)
+        assert found is not None
+        shared, _ = found
+        self._log.set("stopping", {**self._log.get("stopping", {}), query: drain})
+        if shared.name not in self._of.control.graph.queries:  # it has not begun
+            self._gone(query, {})
+        elif shared.stateful:
+            self._leaving[query] = drain
+            self._of.handle(SettleAsked(self._of.now(), shared.name))
+        else:
+            self._shared.end(query, self._tails(shared.name))
+            self.stepped(shared.name)
+
+    def settled(self, shared: str, positions: Mapping[str, int]) -> None:
+        """A shared query stands at one place: who is to go can go."""
+        members = [member.query for member in self._shared.get(shared).members.values()]
+        for query in [query for query in members if query in self._leaving]:
+            if self._leaving.pop(query):
+                self._of.drain(shared, self._member(query).number)
+            self._gone(query, positions)
+
+    def stepped(self, shared: str) -> None:
+        """A step of a shared query is through: who has got all rows is gone, who has caught up returns."""
+        ending = [m for m in self._shared.get(shared).members.values() if m.ends is not None]
+        if ending:
+            reached = self._of.control.positions(shared)
+            for member in ending:
+                assert member.ends is not None
+                if all(reached[stream] >= end for stream, end in member.ends.items()):
+                    self._gone(member.query, member.ends)
+        if shared in self._back and self._has_caught_up(shared, self._back[shared]):
+            self._of.at(0.0, lambda: self._come_back(shared))
+
+    def _gone(self, query: str, ends: Mapping[str, int]) -> None:
+        found = self._shared.of(query)
+        assert found is not None
+        self._shared.leave(query)
+        self._of.results.ended(query, ends)
+        self._of.failures.pop(query, None)
+        stopping = {n: d for n, d in self._log.get("stopping", {}).items() if n != query}
+        self._log.set("stopping", stopping)
+        if not found[0].members:
+            self._of.at(0.0, lambda: self._stop_empty(found[0].name))
+
+    def _stop_empty(self, shared: str) -> None:
+        if shared in self._of.planned.queries and not self._shared.get(shared).members:
+            self._of.planned = remove(self._of.planned, shared)
+            self._of.handle(QueryStopped(self._of.now(), shared))
+
+    def ended(self, shared: str) -> None:
+        """A shared query runs no more."""
+        self._shared.drop(shared)
+
+    def regraphing(self, graph: Graph) -> None:
+        """The graph is about to change: who comes back brings along what is remembered of them."""
+        for own in [own for own in self._back if own not in graph.queries and own in self._of.graph.queries]:
+            self._bring_along(own, self._back.pop(own))
+            self._log.set("back", self._back)
+
+    # --- by itself, and back ---
+
+    def split(self, query: str, *, suspended: bool) -> str:
+        """A member goes on in a shared query of its own, which may be held; its name."""
+        found = self._shared.of(query)
+        assert found is not None
+        shared = found[0]
+        own = _renamed(self._of.planned.queries[shared.name], self._new_name(shared.base))
+        self._of.planned = merge(self._of.planned, [own])
+        self._log.put_query(own.name, document.write(own), {})
+        self._log.put_results([(own.name, {})])
+        self._shared.split(shared.name, own.name)
+        self._apart[own.name] = shared.name, query
+        self._log.set("apart", self._apart)
+        self.opened(own)
+        self._of.handle(QueriesSubmitted(self._of.now(), (own,), shared.name))
+        if suspended:
+            self._of.hold(own.name, held=True)
+        return own.name
+
+    def _new_name(self, base: str) -> str:
+        count = 1
+        while f"{base}.{count}" in self._of.planned.queries or f"{base}.{count}" in self._shared:
+            count += 1
+        return f"{base}.{count}"
+
+    def _take_along(self, own: str) -> None:
+        """Both stand at one place: what is remembered of the member goes with it."""
+        shared, query = self._apart.pop(own)
+        self._log.set("apart", self._apart)
+        number = self._shared.move(query, own)
+        for before, name in self._pairs(shared, own):
+            state = self._of.states.get(before)
+            if state is not None:
+                self._of.outputs[name] = self._of.outputs.get(before, UNKNOWN)
+                self._of.put_state(name, self._only(state, number))
+            for (operator, slot), mark in list(self._of.marks.items()):
+                if operator == before:
+                    self._of.marks[name, slot] = mark
+                    self._log.put_mark(name, slot, mark)
+
+    def _pairs(self, one: str, other: str) -> list[tuple[str, str]]:
+        """The operators that two shared queries of one shape have not in common."""
+        members = self._of.graph.members
+        return [(a, b) for a, b in zip(members[one], members[other], strict=True) if a != b]
+
+    def _only(self, state: State, number: int) -> State:
+        store, pieces = self._of.store, []
+        for piece in state.pieces:
+            table = store.get(piece.ref)
+            mine = table.filter(pc.equal(table[MEMBER], number))
+            if mine.num_rows:
+                pieces.append(replace(piece, ref=store.put(mine, "state")))
+        return State(tuple(pieces), state.numbers)
+
+    def rejoin(self, own: str) -> None:
+        """What was split off returns, as soon as it has caught up."""
+        base = self._shared.get(own).base
+        if base == own or base not in self._shared:
+            return
+        self._back[own] = base
+        self._log.set("back", self._back)
+        self.stepped(own)
+
+    def _has_caught_up(self, own: str, base: str) -> bool:
+        positions, wanted = self._of.control.positions(own), self._of.control.positions(base)
+        return all(positions[stream] >= offset for stream, offset in wanted.items())
+
+    def _come_back(self, own: str) -> None:
+        if own in self._back and own in self._of.planned.queries:
+            self._of.planned = remove(self._of.planned, own)
+            self._of.handle(QueryStopped(self._of.now(), own, beside=self._back[own]))
+
+    def _bring_along(self, own: str, base: str) -> None:
+        for member in list(self._shared.get(own).members.values()):
+            self._shared.move(member.query, base)
+        for name, before in self._pairs(base, own):
+            theirs, mine = self._of.states.get(name, State()), self._of.states.get(before, State())
+            store = self._of.store
+            brought = [replace(one, ref=store.put(store.get(one.ref), "state")) for one in mine.pieces]
+            numbers = {
+                key: max(theirs.numbers.get(key, UNKNOWN), mine.numbers.get(key, UNKNOWN))
+                for key in {*theirs.numbers, *mine.numbers}
+            }
+            if brought:
+                self._of.put_state(name, State((*theirs.pieces, *brought), numbers))
+
+    # --- holding ---
+
+    def suspend(self, query: str) -> None:
+        """A member is held by itself."""
+        found = self._shared.of(query)
+        assert found is not None
+        if found[0].base != found[0].name and len(found[0].members) == 1:
+            self._back.pop(found[0].name, None)
+            self._of.hold(found[0].name, held=True)
+        else:
+            self.split(query, suspended=True)
+
+    def restore(self) -> None:
+        """What was under way before a crash is asked for again."""
+        self._apart = {own: (shared, query) for own, (shared, query) in self._log.get("apart", {}).items()}
+        self._back = dict(self._log.get("back", {}))
+        for own, (shared, _) in self._apart.items():
+            query = self._of.planned.queries[own]
+            self._of.handle(QueriesSubmitted(self._of.now(), (query,), shared))
+        for own in list(self._back):
+            self.stepped(own)
+
+    def is_apart(self, shared: str) -> bool:
+        """Whether a shared query is about to be split off."""
+        return shared in self._apart or shared in self._log.get("apart", {})
+
+    def resume(self, query: str) -> None:
+        """A member goes on, and then back to the others."""
+        found = self._shared.of(query)
+        assert found is not None
+        waiting = [own for own, (_, whom) in self._apart.items() if whom == query]
+        for own in waiting or [found[0].name]:
+            self._of.hold(own, held=False)
+            self.rejoin(own)
+
+
+def _renamed(query: Query, name: str) -> Query:
+    """A shared query under another name, with a roster of that name."""
+    made: dict[int, PlanNode] = {}
+    for node in query.root.post_order():
+        operator = node.operator
+        if isinstance(operator, Join) and operator.roster:
+            operator = replace(operator, relation=name)
+        if isinstance(operator, Sink):
+            operator = replace(operator, query=name)
+        children = tuple(made[id(child)] for child in node.children)
+        made[id(node)] = replace(node, operator=operator, children=children, name=None)
+    return Query(name, made[id(query.root)], query.qos)
