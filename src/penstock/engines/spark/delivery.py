@@ -61,7 +61,7 @@ class Deliveries:
     def share(self, query: str, name: str) -> bool:
         """A query gets its results to a sink that is there already; whether it is."""
         if name in self._sinks:
-            self._of.setdefault(query, []).append(name)
+            self._of[query] = [name]
         return name in self._sinks
 
     def remove(self, name: str) -> None:

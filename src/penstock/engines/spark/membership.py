@@ -43,6 +43,7 @@ class Membership:
         self._leaving: dict[str, bool] = {}  # members that go when they have settled, and whether they drain
         self._apart: dict[str, tuple[str, str]] = {}  # what is being split off: from which, and whom
         self._back: dict[str, str] = {}  # what is to come back, and to which
+        self._later: dict[str, list[Callable[[], None]]] = {}  # what waits until one of them is done
         self.opened: Callable[[Query], None] = lambda _: None  # one more shared query will run
 
     # --- coming ---
@@ -59,6 +60,8 @@ class Membership:
         """A shared query runs."""
         if shared in self._apart:
             self._take_along(shared)
+            self._done(shared)
+            self.stepped(shared)
             return
         self._shared.start(shared, starts)
         for member in self._shared.get(shared).members.values():
@@ -85,6 +88,8 @@ class Membership:
         assert found is not None
         shared, _ = found
         self._log.set("stopping", {**self._log.get("stopping", {}), query: drain})
+        if self._is_moving(query, lambda: self.stop(query, drain=drain)):
+            return
         if shared.name not in self._of.control.graph.queries:  # it has not begun
             self._gone(query, {})
         elif shared.stateful:
@@ -139,6 +144,7 @@ class Membership:
         for own in [own for own in self._back if own not in graph.queries and own in self._of.graph.queries]:
             self._bring_along(own, self._back.pop(own))
             self._log.set("back", self._back)
+            self._done(own)
 
     # --- by itself, and back ---
 
@@ -187,13 +193,17 @@ class Membership:
         return [(a, b) for a, b in zip(members[one], members[other], strict=True) if a != b]
 
     def _only(self, state: State, number: int) -> State:
-        store, pieces = self._of.store, []
+        """What is remembered of one member; numbers that are about a piece begin with its name."""
+        store, pieces, numbers = self._of.store, [], dict(state.numbers)
         for piece in state.pieces:
             table = store.get(piece.ref)
             mine = table.filter(pc.equal(table[MEMBER], number))
+            about = {key: numbers.pop(key) for key in state.numbers if key.startswith(f"{piece.ref.name}:")}
             if mine.num_rows:
-                pieces.append(replace(piece, ref=store.put(mine, "state")))
-        return State(tuple(pieces), state.numbers)
+                ref = store.put(mine, "state")
+                pieces.append(replace(piece, ref=ref))
+                numbers |= {key.replace(piece.ref.name, ref.name, 1): about[key] for key in about}
+        return State(tuple(pieces), numbers)
 
     def rejoin(self, own: str) -> None:
         """What was split off returns, as soon as it has caught up."""
@@ -205,6 +215,8 @@ class Membership:
         self.stepped(own)
 
     def _has_caught_up(self, own: str, base: str) -> bool:
+        if own not in self._of.control.graph.queries:
+            return False
         positions, wanted = self._of.control.positions(own), self._of.control.positions(base)
         return all(positions[stream] >= offset for stream, offset in wanted.items())
 
@@ -217,15 +229,13 @@ class Membership:
         for member in list(self._shared.get(own).members.values()):
             self._shared.move(member.query, base)
         for name, before in self._pairs(base, own):
-            theirs, mine = self._of.states.get(name, State()), self._of.states.get(before, State())
-            store = self._of.store
-            brought = [replace(one, ref=store.put(store.get(one.ref), "state")) for one in mine.pieces]
+            theirs, mine = self._of.states.get(name, State()), self._of.states.pop(before, State())
             numbers = {
                 key: max(theirs.numbers.get(key, UNKNOWN), mine.numbers.get(key, UNKNOWN))
                 for key in {*theirs.numbers, *mine.numbers}
             }
-            if brought:
-                self._of.put_state(name, State((*theirs.pieces, *brought), numbers))
+            if mine.pieces:
+                self._of.put_state(name, State((*theirs.pieces, *mine.pieces), numbers))
 
     # --- holding ---
 
@@ -233,6 +243,8 @@ class Membership:
         """A member is held by itself."""
         found = self._shared.of(query)
         assert found is not None
+        if self._is_moving(query, lambda: self.suspend(query)):
+            return
         if found[0].base != found[0].name and len(found[0].members) == 1:
             self._back.pop(found[0].name, None)
             self._of.hold(found[0].name, held=True)
@@ -257,10 +269,24 @@ class Membership:
         """A member goes on, and then back to the others."""
         found = self._shared.of(query)
         assert found is not None
-        waiting = [own for own, (_, whom) in self._apart.items() if whom == query]
-        for own in waiting or [found[0].name]:
-            self._of.hold(own, held=False)
-            self.rejoin(own)
+        if not self._is_moving(query, lambda: self.resume(query)):
+            self._of.hold(found[0].name, held=False)
+            self.rejoin(found[0].name)
+
+    def _is_moving(self, query: str, then: Callable[[], None]) -> bool:
+        """Whether a member is on its way from one shared query to another; if so, that is done afterwards."""
+        found = self._shared.of(query)
+        assert found is not None
+        moving = [own for own, (_, whom) in self._apart.items() if whom == query]
+        if found[0].name in self._back and found[0].name not in self._of.planned.queries:
+            moving.append(found[0].name)
+        for own in moving[:1]:
+            self._later.setdefault(own, []).append(then)
+        return bool(moving)
+
+    def _done(self, own: str) -> None:
+        for action in self._later.pop(own, []):
+            self._of.at(0.0, action)
 
 
 def _renamed(query: Query, name: str) -> Query:

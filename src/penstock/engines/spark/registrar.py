@@ -393,14 +393,14 @@ class Registrar:
                 sink.forget(self._log.get(f"moved {base}", ""))
         self._recover_ended(files)
         with self._log.transaction():
-            for sink, names in files.items():
-                self._log.drop_files(sink, names)
+            for name, names in files.items():
+                self._log.drop_files(name, names)
             weights = {name: query.qos.weight for name, query in self.catalog.queries.items()}
             recovery.restore(self._coordinator, stood, weights)
             self._ask_again(stood)
         self._coordinator.committed()
-        for n, sink, ref in self._log.outbox():
-            self._deliveries.post(n, sink, ref)
+        for n, name, ref in self._log.outbox():
+            self._deliveries.post(n, name, ref)
 
     def _runs(self, query: str) -> bool:
         return query in self._coordinator.planned.queries or self._coordinator.shared.of(query) is not None
