@@ -12,9 +12,9 @@ import itertools
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -48,6 +48,7 @@ from penstock.control.events import (
 from penstock.control.machine import Control
 from penstock.control.queues import Queue
 from penstock.control.units import UnitState
+from penstock.engines.spark.bisection import culprits
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.ingest import Ingested
@@ -59,17 +60,20 @@ from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
+from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.steps import Held, Result, UnitRunner
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import alone
-from penstock.errors import EngineError, PenstockError
+from penstock.errors import EngineError, PenstockError, StepError
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
 from penstock.policies.layout import UnitPlace
 
 #: Seconds between two looks at what steps cost.
 ESTIMATE_S = 2.0
+#: Seconds between two looks whether Spark is still there, when there is nothing to do.
+LOOK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,7 @@ class StepBroken:
 
     command: RunStep
     reason: str
+    culprits: Mapping[str, str] = field(default_factory=dict)  # members that are at fault, and why
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +182,7 @@ class Coordinator:
         self._running = 0
         self._queued_bytes = 0.0
         self._estimated_s = 0.0
+        self._looked_s = now_s()
         # What is to be done once the transaction is through.
         self._steps: list[RunStep] = []
         self._garbage: list[str] = []
@@ -240,10 +246,21 @@ class Coordinator:
             try:
                 messages.append(self._inbox.get(timeout=max(0.0, min(until_s - now_s(), 0.5))))
             except queue.Empty:
+                self._look_after_spark()
                 return []
         while not self._inbox.empty() and len(messages) < 1000:
             messages.append(self._inbox.get())
         return messages
+
+    def _look_after_spark(self) -> None:
+        """While there is nothing to do, nobody else would notice that Spark has ended."""
+        if now_s() - self._looked_s > LOOK_S and not self._running:
+            self._looked_s = now_s()
+            self._check_spark()
+
+    def _check_spark(self) -> None:
+        if not self._jobs.alive:
+            raise EngineError("Spark has ended; the next run goes on from the last commit")
 
     def _turn(self, messages: list[Message]) -> None:
         due = []
@@ -324,8 +341,11 @@ class Coordinator:
             case QueryEnded(query, ends):
                 self._ended(query, dict(ends))
             case QueryFailed(query, reason):
-                self.failures[query] = reason
-                self._tell(f"query '{query}' is suspended, since a step of it failed three times: {reason}")
+                for name in self.shared.queries(query):
+                    self.failures[name] = reason
+                    self._tell(
+                        f"query '{name}' is suspended, since a step of it failed three times: {reason}"
+                    )
             case AskTimestamp(stream):
                 queue_ = self.control.stream_queue(stream)
                 if queue_.register_s > float("-inf"):
@@ -350,10 +370,11 @@ class Coordinator:
         ]
         return min(offsets, default=self.control.stream_queue(stream).offset)
 
-    def hold(self, query: str, *, held: bool) -> None:
-        """Holds a query of the graph, or lets it go on."""
+    def hold(self, query: str, *, held: bool, briefly: bool = False) -> None:
+        """Holds a query of the graph, or lets it go on; `briefly` is forgotten by a crash."""
         suspended = {*self.log.get("suspended", [])}
-        self.log.set("suspended", sorted(suspended | {query} if held else suspended - {query}))
+        if not briefly:
+            self.log.set("suspended", sorted(suspended | {query} if held else suspended - {query}))
         event = QuerySuspended if held else QueryResumed
         self.handle(event(self.now(), query))
 
@@ -430,17 +451,52 @@ class Coordinator:
             }
             staged = self.results.stage(runner.graph, result.sinks)
             self.send(StepDone(command, result, stored, staged, began_s))
+        except StepError as error:
+            found = self._culprits(runner, command, marks, outputs, states)
+            self.send(StepBroken(command, str(error), found))
         except PenstockError as error:
             self.send(StepBroken(command, str(error)))
         except BaseException as error:
             self.send(StepBroken(command, f"{type(error).__name__}: {error}"))
 
+    def _culprits(
+        self,
+        runner: UnitRunner,
+        command: RunStep,
+        marks: Marks,
+        outputs: Outputs,
+        states: Mapping[str, State],
+    ) -> dict[str, str]:
+        """The members of a shared query without which a step would not have failed."""
+        name = runner.shared
+        roster = self.shared.roster(name) if name is not None else None
+        if name is None or roster is None or len(roster.members) < 2:
+            return {}
+
+        def failure(members: Sequence[Member]) -> str | None:
+            try:
+                tried = runner.run(command.takes, marks, outputs, states, {name: roster.only(members)})
+            except StepError as error:
+                return str(error)
+            known = {piece.ref.name for state in states.values() for piece in state.pieces}
+            made = {piece.ref.name for state in tried.states.values() for piece in state.pieces}
+            self.store.delete(made - known)
+            return None
+
+        return culprits(roster.members, failure)
+
     def _step_broken(self, message: StepBroken) -> None:
         self._running -= 1
-        if not self._jobs.alive:
-            raise EngineError("Spark has ended; the next run goes on from the last commit")
+        self._check_spark()
         self.totals.failed_steps += 1
-        self.handle(StepFailed(self.now(), message.command.step, message.reason))
+        failed = StepFailed(self.now(), message.command.step, message.reason)
+        if not message.culprits:
+            self.handle(failed)
+            return
+        for query, reason in message.culprits.items():
+            self.failures[query] = reason
+            self._tell(f"query '{query}' is suspended, since a step of it failed: {reason}")
+        self.membership.exclude(list(message.culprits), lambda: self.handle(failed))
 
     def _step_done(self, message: StepDone) -> None:
         command, result = message.command, message.result

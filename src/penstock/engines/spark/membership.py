@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -272,6 +273,25 @@ class Membership:
         if not self._is_moving(query, lambda: self.resume(query)):
             self._of.hold(found[0].name, held=False)
             self.rejoin(found[0].name)
+
+    def exclude(self, queries: Sequence[str], undo: Callable[[], None]) -> None:
+        """Members that a step failed for are held by themselves, where that step began; `undo` takes it back.
+
+        The others go on without them, and not before.
+        """
+        found = self._shared.of(queries[0])
+        assert found is not None
+        shared = found[0].name
+        self._of.hold(shared, held=True, briefly=True)
+        undo()
+        for query in queries:
+            self.split(query, suspended=True)
+        go_on = partial(self._of.hold, shared, held=False, briefly=True)
+        waiting = [own for own, (_, whom) in self._apart.items() if whom in queries]
+        if waiting:
+            self._later.setdefault(waiting[-1], []).append(go_on)
+        else:
+            go_on()
 
     def _is_moving(self, query: str, then: Callable[[], None]) -> bool:
         """Whether a member is on its way from one shared query to another; if so, that is done afterwards."""

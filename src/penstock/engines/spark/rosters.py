@@ -109,6 +109,12 @@ class Roster:
         self._constants, self._streams = arrow_schema(constants), streams
         self._made: dict[tuple[Index | None, bool], tuple[pa.Table, Floats | None]] = {}
 
+    def only(self, members: Sequence[Member]) -> Roster:
+        """A roster of some of them."""
+        found = Roster(members, Schema(), self._streams)
+        found._constants = self._constants
+        return found
+
     def table(self, index: Index | None, *, exact: bool) -> tuple[pa.Table, Floats | None]:
         """The table to join with, and the bounds of the buckets; `exact` where rows know their offsets."""
         found = self._made.get((index, exact))

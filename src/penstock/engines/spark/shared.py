@@ -71,6 +71,11 @@ class SharedQueries:
         shared = self._shared[found[0]]
         return shared, shared.members[found[1]]
 
+    def queries(self, name: str) -> list[str]:
+        """The members' names; of what is not shared, its own."""
+        shared = self._shared.get(name)
+        return [member.query for member in shared.members.values()] if shared is not None else [name]
+
     def files_of(self, query: str) -> tuple[str, Member] | None:
         """Whose files have the rows of a query that is or was a member, and as whom."""
         found = self.of(query)

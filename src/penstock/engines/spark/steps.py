@@ -32,6 +32,7 @@ from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
 from penstock.model.batch import Batch
 from penstock.model.graph import Edge, Graph, Port
+from penstock.model.operators import Join
 from penstock.policies.layout import UnitPlace
 
 
@@ -97,6 +98,9 @@ class UnitRunner:
         self._jobs, self.store, self.relations, self.rosters = jobs, store, relations, rosters
         self._parts: dict[object, tuple[Part, Job]] = {}
         self._folds: dict[str, Job] = {}
+        joins = [graph.nodes[name].operator for name in place.unit.operators]
+        rosters_ = [one.relation for one in joins if isinstance(one, Join) and one.roster]
+        self.shared = rosters_[0] if rosters_ else None  # the shared query that this is the unit of
 
     def close(self) -> None:
         """Gives its jobs back; there may be a unit that can use them."""
@@ -105,10 +109,18 @@ class UnitRunner:
         self._parts, self._folds = {}, {}
 
     def run(
-        self, takes: tuple[Take, ...], marks: Marks, outputs: Outputs, states: Mapping[str, State]
+        self,
+        takes: tuple[Take, ...],
+        marks: Marks,
+        outputs: Outputs,
+        states: Mapping[str, State],
+        rosters: Mapping[str, Roster] | None = None,
     ) -> Result:
-        """One step. What it is given it does not change; what it finds out is in the result."""
-        return _Step(self, dict(marks), dict(outputs), states).take(takes)
+        """One step. What it is given it does not change; what it finds out is in the result.
+
+        `rosters` are to be used instead of what they are now.
+        """
+        return _Step(self, dict(marks), dict(outputs), states, dict(rosters or {})).take(takes)
 
     def part(self, key: object, make: Callable[[], Part]) -> tuple[Part, Job]:
         """A part of the unit and its job, made when first needed."""
@@ -128,7 +140,12 @@ class UnitRunner:
 
 class _Step:
     def __init__(
-        self, runner: UnitRunner, marks: Marks, outputs: Outputs, states: Mapping[str, State]
+        self,
+        runner: UnitRunner,
+        marks: Marks,
+        outputs: Outputs,
+        states: Mapping[str, State],
+        rosters: dict[str, Roster],
     ) -> None:
         self._of = runner
         self._marks, self._outputs, self._states = marks, outputs, states
@@ -136,7 +153,7 @@ class _Step:
         self._arrived: dict[str, dict[int, list[pa.Table]]] = {}
         self._epoch = 0
         self._closings: list[tuple[np.ndarray, np.ndarray]] = []
-        self._rosters: dict[str, Roster] = {}
+        self._rosters = rosters
 
     def take(self, takes: tuple[Take, ...]) -> Result:
         """The whole step."""

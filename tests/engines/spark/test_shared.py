@@ -1,0 +1,269 @@
+"""Queries that share all but their constants run as one; each gets what it would get by itself."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.engines.spark.bisection import culprits
+from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.rosters import Member
+from penstock.oracle.translate import translate
+from penstock.verify.batch import evaluate, recorded
+from penstock.verify.comparison import difference
+from tests.engines.spark.test_verify_lives import STREAMS, Feed, eventually, seen, watermark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+
+#: One SELECT of each shape, with constants to be filled in.
+SHAPES: dict[str, Callable[[random.Random], str]] = {
+    "filter": lambda c: (
+        f"SELECT t, room, temp * {c.randint(1, 9)} AS x{c.randint(0, 9)} FROM temps "
+        f"WHERE temp > {c.choice(['1', '2.5', '10', '15.25', 'NULL'])} AND temp <= {c.randint(8, 20)}"
+    ),
+    "equal": lambda c: (
+        f"SELECT t, id, '{c.choice('abc')}' AS tag FROM temps WHERE room = '{c.choice(['hall', 'attic'])}'"
+    ),
+    "windowed": lambda c: (
+        "SELECT room, count(*) AS n, sum(id) AS ids, window.end AS until FROM temps "
+        f"WHERE temp > {c.randint(0, 12)} GROUP BY room, window(t, '4 seconds') "
+        f"HAVING count(*) > {c.randint(0, 2)}"
+    ),
+    "having": lambda c: (
+        "SELECT room, max(temp) AS m, window.end AS until FROM temps GROUP BY room, "
+        f"window(t, '6 seconds', '3 seconds') HAVING max(temp) > {c.randint(5, 18)}"
+    ),
+    "session": lambda c: (
+        "SELECT room, collect_list(id) AS ids, session_window.end AS until FROM temps "
+        f"WHERE id < {c.randint(20, 90)} GROUP BY room, session_window(t, '1 second')"
+    ),
+    "joined": lambda c: (
+        "SELECT x.room, x.id AS a, d.id AS b FROM temps [RANGE 2 SECONDS] AS x JOIN doors [RANGE 2 SECONDS] "
+        f"AS d ON x.room = d.room WHERE x.temp > {c.randint(3, 15)} AND d.id < {c.randint(30, 90)}"
+    ),
+    "matched": lambda c: (
+        "SELECT x.room, x.id AS a, d.id AS b FROM temps [RANGE 2 SECONDS] AS x "
+        f"LEFT JOIN doors [RANGE 2 SECONDS] AS d ON x.room = d.room AND d.id > {c.randint(10, 80)} "
+        f"WHERE x.temp > {c.randint(10, 16)}"
+    ),
+    "union": lambda c: (
+        f"SELECT room, id + {c.randint(1, 5)} AS i FROM temps WHERE temp > {c.randint(10, 18)} "
+        f"UNION ALL SELECT room, id FROM doors WHERE id < {c.randint(5, 30)}"
+    ),
+}
+CLOSED_BY_TIME = ("windowed", "having")
+
+
+@dataclass
+class Crowd:
+    """Queries of all shapes that come and go, and what each is to be held against."""
+
+    engine: Engine
+    chance: random.Random
+    selects: dict[str, str] = field(default_factory=dict)
+    running: list[str] = field(default_factory=list)
+    discarding: list[str] = field(default_factory=list)
+    count: int = 0
+
+    def add(self, count: int, shapes: tuple[str, ...] = tuple(SHAPES)) -> None:
+        statements = []
+        for _ in range(count):
+            name = f"{self.chance.choice(shapes)}_{self.count}"
+            self.count += 1
+            self.selects[name] = SHAPES[name.partition("_")[0]](self.chance)
+            statements.append(f"CREATE CONTINUOUS QUERY {name} AS {self.selects[name]};\n")
+            self.running.append(name)
+        self.engine.execute("".join(statements))
+        eventually(lambda: all("from" in self.life(name) for name in self.running))
+
+    def stop(self, *, drain: bool) -> None:
+        name = self.chance.choice(self.running)
+        self.running.remove(name)
+        if not drain:
+            self.discarding.append(name)
+        self.engine.execute(f"STOP QUERY {name}{' AND DRAIN' if drain else ''};")
+        eventually(lambda: "to" in self.life(name))
+
+    def life(self, name: str) -> Mapping[str, Any]:
+        return self.engine.coordinator.results.lives.get(name, {})
+
+    def check(self, spark: SparkSession) -> None:
+        tables = recorded(self.engine)
+        assert not self.engine.coordinator.failures
+        some = 0
+        for name, select in self.selects.items():
+            sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {select};"
+            expected = evaluate(spark, translate(sql), seen(tables, self.life(name)))[name]
+            if name in self.discarding:
+                expected = self._closed(name, expected)
+            found = self.engine.results(name)
+            if name in self.discarding and name.startswith(("matched", "session")):
+                # What was open when it stopped is not put out: at most what was to come is missing.
+                assert found.num_rows <= expected.num_rows
+                continue
+            wrong = difference(found, expected)
+            assert wrong is None, f"{name}: {select}\n{self.life(name)}\n{wrong}"
+            some += expected.num_rows > 0
+        assert some > len(self.selects) // 3
+
+    def _closed(self, name: str, expected: pa.Table) -> pa.Table:
+        if not name.startswith(CLOSED_BY_TIME) or not self.life(name)["to"]["temps"]:
+            return expected
+        mark = watermark(self.engine, "temps", self.life(name)["to"]["temps"])
+        return expected.filter(pc.less_equal(expected["until"], mark))
+
+
+def make(spark: SparkSession, root: Path, **settings: Any) -> Engine:
+    return Engine(
+        root / "state",
+        out=root / "out",
+        spark=spark,
+        keep_log=True,
+        first_batch_rows=15,
+        train_rows=60,
+        **settings,
+    )
+
+
+def test_members_come_and_go(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(1))
+        crowd.add(32)
+        assert len(engine.coordinator.control.units) < 16
+        engine.start()
+        feed = Feed(engine, 4)
+        for turn in range(8):
+            feed.push(4, 40)
+            crowd.add(2)
+            crowd.stop(drain=turn % 2 == 0)
+            if turn % 3 == 1:
+                engine.use_policy(("chain", "round-robin", "direct")[turn // 3])
+        feed.push(8, 60)
+        feed.end()
+        engine.run("drained")
+        crowd.check(spark)
+
+
+def test_members_are_held_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(2))
+        crowd.add(32)
+        engine.start()
+        feed = Feed(engine, 5)
+        for turn in range(6):
+            feed.push(4, 40)
+            held = crowd.chance.sample(crowd.running, 3)
+            for name in held:
+                engine.suspend(name)
+            feed.push(4, 40)
+            if turn == 3:
+                engine.use_policy("round-robin")
+            for name in held:
+                engine.resume(name)
+        feed.push(8, 60)
+        assert engine.settle(300)
+        eventually(lambda: not any("." in shared.name for shared in engine.coordinator.shared))
+        feed.end()
+        engine.run("drained")
+        crowd.check(spark)
+
+
+def test_each_has_a_directory_in_the_end(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(3))
+        crowd.add(12, ("filter", "windowed"))
+        feed = Feed(engine, 6)
+        engine.start()
+        feed.push(20, 100)
+        assert engine.settle(300)
+        before = {name: engine.results(name) for name in crowd.running}
+    assert not list((tmp_path / "out" / ".shared").glob("*/part-*"))
+    for name, rows in before.items():
+        assert sum(pq.read_table(path).num_rows for path in (tmp_path / "out" / name).glob("part-*")) == (
+            rows.num_rows
+        )
+    with make(spark, tmp_path) as engine:
+        feed = Feed(engine, 7)
+        feed._second = 20
+        crowd.engine = engine
+        crowd.add(4, ("filter", "windowed"))
+        engine.start()
+        feed.push(10, 60)
+        feed.end()
+        engine.run("drained")
+        crowd.check(spark)
+
+
+def test_what_is_registered_while_rows_flow_plans_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(4))
+        crowd.add(3, ("filter",))
+        engine.start()
+        units = dict(engine.coordinator.control.units)
+        crowd.add(5, ("filter",))
+        assert engine.coordinator.control.units == units
+
+
+def test_who_fails_is_held_alone(spark: SparkSession, tmp_path: Path) -> None:
+    told: list[str] = []
+    with make(spark, tmp_path, tell=told.append) as engine:
+        engine.execute(STREAMS)
+        divisors = {f"q{n}": n for n in (3, 17, 50, 200, 300, 400, 500, 600)}
+        selects = {name: f"SELECT t, 100 / (id - {n}) AS x FROM temps" for name, n in divisors.items()}
+        selects["of_doors"] = "SELECT id FROM doors"
+        engine.execute("".join(f"CREATE CONTINUOUS QUERY {n} AS {s};" for n, s in selects.items()))
+        assert [len(shared.members) for shared in engine.coordinator.shared] == [8]
+        engine.start()
+        feed = Feed(engine, 8)
+        feed.push(4, 60)
+        feed.push(60, 600)
+        assert engine.settle(300)
+        ids = set(recorded(engine)["temps"]["id"].to_pylist())
+        failing = {name for name, n in divisors.items() if n in ids}
+        assert failing == {"q3", "q17", "q50"}
+        assert set(engine.coordinator.failures) == failing
+        assert all("DIVIDE_BY_ZERO" in reason for reason in engine.coordinator.failures.values())
+        assert {text.split("'")[1] for text in told} == failing
+        tables = recorded(engine)
+        for name in divisors.keys() - failing:
+            sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {selects[name]};"
+            expected = evaluate(spark, translate(sql), tables)[name]
+            assert difference(engine.results(name), expected) is None
+        for name in failing:
+            before = engine.results(name).num_rows
+            assert before < tables["temps"].num_rows
+            engine.resume(name)
+        eventually(lambda: set(engine.coordinator.failures) == failing)
+        feed.push(4, 20)
+        assert engine.settle(300)
+        assert engine.results("q200").num_rows == recorded(engine)["temps"].num_rows
+
+
+def test_halves_find_who_fails() -> None:
+    members = [Member(f"q{n}", n, (), (), {}) for n in range(250)]
+    tries: list[int] = []
+
+    def failure(part: Sequence[Member]) -> str | None:
+        tries.append(len(part))
+        return "zero" if any(one.number in (7, 201) for one in part) else None
+
+    assert culprits(members, failure) == {"q7": "zero", "q201": "zero"}
+    assert len(tries) < 40
+    assert culprits(members, lambda _: "the disk is full") == {}
+    found = culprits(members, lambda part: "all" if part else None)
+    assert set(found) == {member.query for member in members}
