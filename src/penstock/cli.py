@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,15 @@ app.add_typer(bench, name="bench")
 #: Wide enough for every table where there is no terminal to fit into.
 out = Console(width=None if sys.stdout.isatty() else 160)
 err = Console(stderr=True)  # progress and errors; standard output is for results
+
+
+class Format(StrEnum):
+    """What results can be written as."""
+
+    parquet = "parquet"
+    csv = "csv"
+    json = "json"
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Files = Annotated[
@@ -272,7 +282,7 @@ def run(
     to: Annotated[
         Path | None, typer.Option("--out", help="Results go to DIR/<query>/.", metavar="DIR")
     ] = None,
-    format: Annotated[str, typer.Option(help="Of the results: parquet, csv or json.")] = "parquet",
+    format: Annotated[Format, typer.Option(help="Of the results.")] = Format.parquet,
     memory: Annotated[
         str, typer.Option(help="Rows that wait in memory; more of them wait on disk.")
     ] = "512MB",
@@ -293,7 +303,7 @@ def run(
         workers=workers,
         state=state,
         out=to,
-        format=format,
+        format=format.value,
         memory=memory,
         keep_log=keep_log,
         err=err,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock.control.commands import Take
 from penstock.control.lifecycle import State
 from penstock.control.merging import next_in_order
-from penstock.control.queues import Reader
+from penstock.control.queues import MOST_BYTES, Reader
 from penstock.model.batch import Batch
 from penstock.policies.costs import UnitCost
 from penstock.policies.layout import UnitPlace
@@ -128,15 +128,15 @@ class UnitState:
 
     def _take_one_by_one(self, most_rows: int | None) -> tuple[Take, ...]:
         runs: list[tuple[Reader, list[Batch]]] = []
-        rows = 0
+        rows, bytes_ = 0, 0.0
         while most_rows is None or rows < most_rows:
             reader = next_in_order(self.readers) if self.ordered else self._oldest()
             if reader is None:
                 break
-            size = reader.queue.batch(reader.claimed).rows
-            if runs and most_rows is not None and rows + size > most_rows:
+            batch = reader.queue.batch(reader.claimed)
+            rows, bytes_ = rows + batch.rows, bytes_ + batch.bytes
+            if runs and (bytes_ > MOST_BYTES or (most_rows is not None and rows > most_rows)):
                 break
-            rows += size
             if not runs or runs[-1][0] is not reader:
                 runs.append((reader, []))
             runs[-1][1].append(reader.claim_one())

@@ -185,7 +185,7 @@ def test_each_has_a_directory_in_the_end(spark: SparkSession, tmp_path: Path) ->
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
         crowd = Crowd(engine, random.Random(3))
-        crowd.add(12, ("filter", "windowed"))
+        crowd.add(12, ("filter", "windowed", "union"))
         feed = Feed(engine, 6)
         engine.start()
         feed.push(20, 100)

@@ -398,15 +398,17 @@ class Coordinator:
             self._forget_versions(epoch)
         if not message.stream:
             return
-        stream, held = message.stream, message.batch.ref
-        self.log.put_batch(stream, message.n, message.batch)
-        self.batches.setdefault(stream, {})[message.n] = held.ref.name if held.ref is not None else ""
-        self.log.put_stream(stream, held.stream, asdict(message.standing))
-        self.handle(BatchArrived(self.now(), stream, message.batch))
+        stream = message.stream
+        for n, batch in enumerate(message.batches, message.n):
+            held = batch.ref
+            self.log.put_batch(stream, n, batch)
+            self.batches.setdefault(stream, {})[n] = held.ref.name if held.ref is not None else ""
+            self.handle(BatchArrived(self.now(), stream, batch))
+            self.monitor.arrived(stream, batch.rows, self.now())
+        self.log.put_stream(stream, message.batches[0].ref.stream, asdict(message.standing))
         if message.standing.ended:
             self.handle(StreamEnded(self.now(), stream))
         self._sweep(stream, self.control.stream_queue(stream))
-        self.monitor.arrived(stream, message.batch.rows, self.now())
         self._after.extend(ticket.complete for ticket in message.tickets)
 
     def _forget_versions(self, epoch: int) -> None:
@@ -489,14 +491,16 @@ class Coordinator:
         self._running -= 1
         self._check_spark()
         self.totals.failed_steps += 1
-        failed = StepFailed(self.now(), message.command.step, message.reason)
         if not message.culprits:
-            self.handle(failed)
+            self._undo(message)
             return
         for query, reason in message.culprits.items():
             self.failures[query] = reason
             self._tell(f"query '{query}' is suspended, since a step of it failed: {reason}")
-        self.membership.exclude(list(message.culprits), lambda: self.handle(failed))
+        self.membership.exclude(list(message.culprits), partial(self._undo, message))
+
+    def _undo(self, message: StepBroken) -> None:
+        self.handle(StepFailed(self.now(), message.command.step, message.reason))
 
     def _step_done(self, message: StepDone) -> None:
         command, result = message.command, message.result

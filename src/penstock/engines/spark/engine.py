@@ -14,6 +14,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -35,6 +36,8 @@ from penstock.engines.spark.registrar import Places, Registrar, check_policy
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.sinks.callback import CallbackSink
+from penstock.engines.spark.sinks.files import ENCODINGS
+from penstock.engines.spark.sinks.ownership import claim
 from penstock.engines.spark.sinks.subscription import Subscription
 from penstock.engines.spark.sources.base import Ticket
 from penstock.engines.spark.sources.dead_letters import DeadLetters
@@ -77,6 +80,9 @@ class Engine:
     ) -> None:
         if workers < 1:
             raise EngineError(f"{workers} workers: at least one is needed")
+        if format not in ENCODINGS:
+            known = "', '".join(ENCODINGS)
+            raise EngineError(f"results cannot be written as '{format}'; choose one of '{known}'")
         self._temporary = state is None
         self._root = Path(state) if state is not None else Path(tempfile.mkdtemp(prefix="penstock-"))
         self._out, self._format = Path(out) if out is not None else None, format
@@ -99,6 +105,8 @@ class Engine:
         self._stops_spark = self._given is None and not session.is_running()
         self._log = CommitLog(self._root / "penstock.db")  # first: whether the state is free costs nothing
         try:
+            if self._out is not None:
+                claim(self._out, self._identity())
             self._spark = self._given or session.make(self._workers, log=self._root / "spark.log")
         except BaseException:
             self._log.close()
@@ -188,6 +196,14 @@ class Engine:
     def _forget(self) -> None:
         if self._temporary:
             shutil.rmtree(self._root, ignore_errors=True)
+
+    def _identity(self) -> str:
+        """A name that no other state has."""
+        known = self._log.get("identity")
+        if known is None:
+            known = uuid.uuid4().hex
+            self._log.set("identity", known)
+        return str(known)
 
     def _check_open(self) -> None:
         if not self._opened:

@@ -25,8 +25,9 @@ from penstock.engines.spark.store import Ref, Store
 from penstock.model.batch import Batch
 from penstock.sql.catalog import Stream
 
-#: The most rows of a batch, and the longest the feeder waits before it looks again.
+#: The most rows and bytes of a batch, and the longest the feeder waits before it looks again.
 MOST_ROWS = 50_000
+MOST_BYTES = 32 << 20
 TICK_S = 0.02
 #: Rows of a stream are gathered for a share of the time that rows wait to be processed, within these seconds:
 #: each batch costs a file and a record.
@@ -51,11 +52,11 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """A batch, to be committed: its number in the log, and where the log stands after it."""
+    """Batches, to be committed: the first one's number in the log, and where the log stands after them."""
 
     stream: str
     n: int
-    batch: Batch
+    batches: tuple[Batch, ...]
     standing: Standing
     tickets: tuple[Any, ...] = ()
     versions: tuple[tuple[str, int, Ref], ...] = ()
@@ -168,11 +169,13 @@ class Feeder:
         return max(0.0, (due_us - clock_us()) / 1e6)
 
     def _deliver_versions(self, version: tuple[str, int, Ref]) -> None:
-        empty = Batch(0, 0.0, 0.0, 0.0, 0.0, "", 0, 0, None)
-        self._deliver(Ingested("", 0, empty, Standing(), (), (version,)))
+        self._deliver(Ingested("", 0, (), Standing(), (), (version,)))
 
     def take_in(self, feed: Feed, arrived: Arrived, now_us: int) -> None:
-        """Rows become a batch: offsets, times, and which are late by the rows before them."""
+        """Rows become a batch: offsets, times, and which are late by the rows before them.
+
+        Few rows may be large, and become several.
+        """
         standing = feed.standing
         if arrived.bad:
             standing.bad += len(arrived.bad)
@@ -181,20 +184,25 @@ class Feeder:
         table, count = arrived.table, arrived.table.num_rows
         feed.heard_us = now_us
         if count == 0:
-            self._log(feed, None, now_us, now_us, now_us, arrived.tickets)
+            self._put_down(feed, [self._batch(feed, None, now_us, now_us, now_us)], arrived.tickets)
             return
-        times, late, mark = stamped(table, feed.stream, standing.mark)
-        standing.late += int(late.sum())
-        table = table.append_column(TIME, times)
-        table = table.append_column(ARRIVED, pa.array(np.asarray(arrived.at_us, dtype=np.int64)))
-        table = table.append_column(LATE, pa.array(late))
-        standing.mark = mark
-        ref = self._store.put(table, f"log-{feed.stream.name}")
-        self._log(feed, ref, int(arrived.at_us[0]), int(arrived.at_us[-1]), now_us, arrived.tickets)
+        rows = max(1, count * MOST_BYTES // max(1, table.nbytes))
+        batches: list[Batch] = []
+        for start in range(0, count, rows):
+            part, at_us = table.slice(start, rows), arrived.at_us[start : start + rows]
+            times, late, mark = stamped(part, feed.stream, standing.mark)
+            standing.late += int(late.sum())
+            part = part.append_column(TIME, times)
+            part = part.append_column(ARRIVED, pa.array(np.asarray(at_us, dtype=np.int64)))
+            part = part.append_column(LATE, pa.array(late))
+            standing.mark = mark
+            ref = self._store.put(part, f"log-{feed.stream.name}")
+            batches.append(self._batch(feed, ref, int(at_us[0]), int(at_us[-1]), now_us))
+        self._put_down(feed, batches, arrived.tickets)
 
     def _end(self, feed: Feed, now_us: int) -> None:
         feed.standing.mark, feed.standing.ended = END, True
-        self._log(feed, None, now_us, now_us, now_us)
+        self._put_down(feed, [self._batch(feed, None, now_us, now_us, now_us)])
         feed.closed = True
 
     def _beat(self, feed: Feed, now_us: int) -> None:
@@ -207,23 +215,16 @@ class Feeder:
         reached = max((mark for mark in others if mark < TIMELESS), default=UNKNOWN)
         if reached > feed.standing.mark:
             feed.standing.mark = reached
-            self._log(feed, None, now_us, now_us, now_us)
+            self._put_down(feed, [self._batch(feed, None, now_us, now_us, now_us)])
 
-    def _log(
-        self,
-        feed: Feed,
-        ref: Ref | None,
-        first_us: int,
-        last_us: int,
-        now_us: int,
-        tickets: tuple[Any, ...] = (),
-    ) -> None:
+    def _batch(self, feed: Feed, ref: Ref | None, first_us: int, last_us: int, now_us: int) -> Batch:
+        """The next batch of a stream's log, which stands behind it then."""
         standing, rows = feed.standing, ref.rows if ref is not None else 0
         held = Held(ref, standing.mark, last_us, feed.number, now_us, self._relations.epoch)
         until_s = standing.mark / 1e6
         lo = standing.offset
         standing.offset += rows
-        batch = Batch(
+        return Batch(
             rows,
             float(ref.bytes) if ref is not None else 0.0,
             first_us / 1e6,
@@ -234,9 +235,12 @@ class Feeder:
             standing.offset,
             held,
         )
+
+    def _put_down(self, feed: Feed, batches: list[Batch], tickets: tuple[Any, ...] = ()) -> None:
+        standing = feed.standing
         n = standing.batches
-        standing.batches += 1
-        self._deliver(Ingested(feed.stream.name, n, batch, Standing(**asdict(standing)), tickets))
+        standing.batches += len(batches)
+        self._deliver(Ingested(feed.stream.name, n, tuple(batches), Standing(**asdict(standing)), tickets))
 
 
 def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, np.ndarray, int]:

@@ -9,7 +9,7 @@ Nobody's rows are lost or repeated by that, and nobody else waits for it longer 
 - Who is split off goes on in a shared query of its own, which begins where the other one stands and takes
   along what operators remember of the member. Who comes back brings that along, once both stand at one place.
 
-What operators still remember of somebody who has gone comes out some time later and is delivered to nobody.
+What operators still remember of somebody who has stopped comes out some time later, for nobody.
 """
 
 from __future__ import annotations
@@ -182,7 +182,8 @@ class Membership:
             state = self._of.states.get(before)
             if state is not None:
                 self._of.outputs[name] = self._of.outputs.get(before, UNKNOWN)
-                self._of.put_state(name, self._only(state, number))
+                self._of.put_state(name, self._part(state, number, mine=True))
+                self._of.put_state(before, self._part(state, number, mine=False))
             for (operator, slot), mark in list(self._of.marks.items()):
                 if operator == before:
                     self._of.marks[name, slot] = mark
@@ -193,15 +194,15 @@ class Membership:
         members = self._of.graph.members
         return [(a, b) for a, b in zip(members[one], members[other], strict=True) if a != b]
 
-    def _only(self, state: State, number: int) -> State:
-        """What is remembered of one member; numbers that are about a piece begin with its name."""
+    def _part(self, state: State, number: int, *, mine: bool) -> State:
+        """What is remembered of a member, or of the others; numbers about a piece begin with its name."""
         store, pieces, numbers = self._of.store, [], dict(state.numbers)
         for piece in state.pieces:
             table = store.get(piece.ref)
-            mine = table.filter(pc.equal(table[MEMBER], number))
+            part = table.filter((pc.equal if mine else pc.not_equal)(table[MEMBER], number))
             about = {key: numbers.pop(key) for key in state.numbers if key.startswith(f"{piece.ref.name}:")}
-            if mine.num_rows:
-                ref = store.put(mine, "state")
+            if part.num_rows:
+                ref = store.put(part, "state")
                 pieces.append(replace(piece, ref=ref))
                 numbers |= {key.replace(piece.ref.name, ref.name, 1): about[key] for key in about}
         return State(tuple(pieces), numbers)

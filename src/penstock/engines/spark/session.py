@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
@@ -69,6 +70,8 @@ def make(
         .config("spark.driver.extraJavaOptions", options)
     )
     said = log or Path(tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")[1])
+    if log is None:
+        atexit.register(said.unlink, missing_ok=True)
     try:
         with _errors_to(said):  # the JVM keeps the standard error it is started with
             return builder.getOrCreate()
