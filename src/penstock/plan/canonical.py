@@ -9,6 +9,7 @@ differ in aliases, in the order of columns or in the way a predicate is written 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -33,16 +34,24 @@ from penstock.plan.alternates.safety import below_order
 from penstock.sql.canonical import canonical as canonical_text
 from penstock.sql.expressions import plain_column, quoted, substituted
 
+#: Numbers, strings, and names of columns that were computed from some.
+_CONSTANTS = re.compile(r"\b\d+(\.\d+)?\b|\\?'[^']*\\?'|\bc_[0-9a-f]{10}\b")
+
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A node in canonical form, the port that is read, and what the original's columns are called there."""
+    """A node in canonical form, the port that is read, and what the original's columns are called there.
+
+    Forms are ordered by `order` first, which is blind to constants: so plans that differ in them alone have
+    their parts in the same order.
+    """
 
     node: PlanNode
     port: int
     schema: Schema
     names: Mapping[str, str]
     digest: str
+    order: str
 
 
 def canonical(query: Query) -> Query:
@@ -128,7 +137,8 @@ def _made(node: PlanNode, operator: Operator, inputs: tuple[Form, ...], names: M
     )
     schema = output_schema(operator, tuple(one.schema for one in inputs))
     digest = _digest((operator, tuple((one.digest, one.port) for one in inputs)))
-    return Form(made, 0, schema, names, digest)
+    order = _digest((_CONSTANTS.sub("?", repr(operator)), tuple((one.order, one.port) for one in inputs)))
+    return Form(made, 0, schema, names, digest, order)
 
 
 def _digest(of: object) -> str:
@@ -160,7 +170,7 @@ def _union(
     """Branches sorted, and their columns in the order and by the names that the first of them has."""
     pairs = list(zip(inputs, below, strict=True))
     if not kept:
-        pairs.sort(key=lambda pair: (pair[0].digest, pair[0].port))
+        pairs.sort(key=lambda pair: _key(pair[0]))
     first, first_schema = pairs[0]
     taken: dict[str, int] = {}
     for place, name in enumerate(first_schema.names):
@@ -213,8 +223,8 @@ def _join(
     return _made(node, operator, (left, right), names)
 
 
-def _key(form: Form) -> tuple[str, int]:
-    return form.digest, form.port
+def _key(form: Form) -> tuple[str, str, int]:
+    return form.order, form.digest, form.port
 
 
 def _sides(below: tuple[Schema, ...]) -> tuple[dict[str, str], dict[str, str]]:
