@@ -35,4 +35,23 @@ CREATE CONTINUOUS QUERY everything AS
 SELECT window.start AS since, count(*) AS n, sum(id) AS ids
 FROM (SELECT t, id FROM strong UNION ALL SELECT t, id FROM doors) [RANGE 4 SECONDS SLIDE 2 SECONDS];
 
+-- Queries that differ in constants: members of three shared queries, one of which remembers rows of both streams.
+
+CREATE CONTINUOUS QUERY above_20 AS SELECT t, id, value * 2 AS x FROM power WHERE value > 20 AND value <= 60;
+CREATE CONTINUOUS QUERY above_30 AS SELECT t, id, value * 3 AS y FROM power WHERE value > 30 AND value <= 45.5;
+
+CREATE CONTINUOUS QUERY often_1 AS
+SELECT device, window.end AS until, count(*) AS n, sum(id) AS ids FROM power WHERE value > 5
+GROUP BY device, window(t, '2 seconds') HAVING count(*) > 1;
+CREATE CONTINUOUS QUERY often_2 AS
+SELECT device, window.end AS until, count(*) AS n, sum(id) AS ids FROM power WHERE value > 25
+GROUP BY device, window(t, '2 seconds') HAVING count(*) > 2;
+
+CREATE CONTINUOUS QUERY near_10 AS
+SELECT p.id AS power, d.id AS door FROM power [RANGE 1 SECOND] AS p JOIN doors [RANGE 3 SECONDS] AS d
+    ON p.device = d.device WHERE p.value > 10;
+CREATE CONTINUOUS QUERY near_30 AS
+SELECT p.id AS power, d.id AS door FROM power [RANGE 1 SECOND] AS p JOIN doors [RANGE 3 SECONDS] AS d
+    ON p.device = d.device WHERE p.value > 30;
+
 CREATE SINK doors_too FROM strong_doors USING csv OPTIONS (path 'doors_too');

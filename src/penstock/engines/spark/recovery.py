@@ -87,7 +87,8 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
     coordinator.marks = dict(stood.marks)
     coordinator.asked = dict(stood.asked)
     for query in stood.queries:
-        coordinator.results.measures[query.name] = QueryMeasures(since_s=now_s())
+        for name in (query.name, *coordinator.shared.queries(query.name)):
+            coordinator.results.measures[name] = QueryMeasures(since_s=now_s())
     for name, batches in stood.batches.items():
         coordinator.batches[name] = {
             n: batch.ref.ref.name if batch.ref.ref is not None else "" for n, batch in batches

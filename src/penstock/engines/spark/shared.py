@@ -71,6 +71,10 @@ class SharedQueries:
         shared = self._shared[found[0]]
         return shared, shared.members[found[1]]
 
+    def runs_as(self, query: str) -> str:
+        """What control knows a query as: its shared query, or itself."""
+        return self._of[query][0] if query in self._of else query
+
     def queries(self, name: str) -> list[str]:
         """The members' names; of what is not shared, its own."""
         shared = self._shared.get(name)

@@ -79,8 +79,14 @@ def status(coordinator: Coordinator, feeds: dict[str, Feed], wishes: dict[str, Q
                 for query in users:
                     waiting[query] = waiting.get(query, 0.0) + size
     queries = {}
-    for name, measures in coordinator.results.measures.items():
-        streams = [feeds[n] for n in graph.members.get(name, ()) if n in feeds]
+    places = {name: place for place, name in enumerate(wishes)}
+    measured = coordinator.results.measures
+    for name in sorted(measured, key=lambda name: places.get(name, len(places))):
+        measures = measured[name]
+        runs_as = coordinator.shared.runs_as(name)
+        if name in coordinator.shared:
+            continue  # it is there for its members
+        streams = [feeds[n] for n in graph.members.get(runs_as, ()) if n in feeds]
         queries[name] = QueryStatus(
             name,
             wishes.get(name, QoS()),
@@ -88,7 +94,7 @@ def status(coordinator: Coordinator, feeds: dict[str, Feed], wishes: dict[str, Q
             measures.latencies.copy(),
             measures.staleness(at_s),
             measures.stale_s,
-            waiting.get(name, 0.0),
+            waiting.get(runs_as, 0.0),
             sum(feed.standing.late for feed in streams),
             sum(feed.standing.bad for feed in streams),
             coordinator.failures.get(name),
