@@ -82,7 +82,7 @@ def shaped(query: Query) -> Shaped | None:
 
     The query is to be in canonical form, so that it does not matter how it was written.
     """
-    plan = _Lifting().plan(query)
+    plan = Lifting().plan(query)
     try:
         tagging = _Tagging(plan)
         root = tagging.plan(plan.root)
@@ -102,7 +102,7 @@ class _UnsharedError(Exception):
 
 
 @dataclass(slots=True)
-class _Plan:
+class Lifted:
     """A plan whose constants are columns, which each node asks for (by the node's identity)."""
 
     root: PlanNode
@@ -111,13 +111,13 @@ class _Plan:
     titles: tuple[str, ...]
 
 
-class _Lifting:
+class Lifting:
     """Takes the constants out of all expressions of a plan."""
 
     def __init__(self) -> None:
         self._constants: list[Constant] = []
 
-    def plan(self, query: Query) -> _Plan:
+    def plan(self, query: Query) -> Lifted:
         """The plan without constants, its result's columns named by their numbers."""
         made: dict[int, PlanNode] = {}
         schemas: dict[int, Schema] = {}
@@ -139,7 +139,7 @@ class _Lifting:
         columns = tuple(replace(column, name=f"c{n}") for n, column in enumerate(shown))
         named = replace(root, operator=Sink("", columns))
         own[id(named)] = own[id(root)]
-        return _Plan(named, own, self._constants, tuple(column.name for column in shown))
+        return Lifted(named, own, self._constants, tuple(column.name for column in shown))
 
     def _operator(self, operator: Operator, inputs: tuple[Schema, ...]) -> Operator:
         match operator:
@@ -196,7 +196,7 @@ class _Made:
 class _Tagging:
     """Puts joins with the roster into a plan, and members' numbers into all that is above them."""
 
-    def __init__(self, plan: _Plan) -> None:
+    def __init__(self, plan: Lifted) -> None:
         self._own = plan.own
         self._types = {constant.name: constant.type for constant in plan.constants}
         self._above: dict[int, frozenset[str]] = {}  # constants that are asked for above a node

@@ -125,7 +125,7 @@ def _type_of_place(node: exp.Expr, schema: Schema) -> Type | None:
     match parent:
         case None:
             return own if own != VOID else None
-        case exp.In() if node is not parent.this:
+        case exp.In() | exp.Between() if node is not parent.this:
             return _beside(constant, own, parse(type_of(parent.this, schema)), compared=True)
         case exp.If() | exp.Case() if node.arg_key in ("true", "default"):
             return own if own != VOID else None

@@ -16,8 +16,9 @@ from penstock.model.operators import is_stateful
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.costing import estimated
-from penstock.plan.shapes import Shape, Shaped, shaped
+from penstock.plan.shapes import Shape, Shaped
 from penstock.plan.sharing import merge
+from penstock.plan.templates import Templates
 
 
 @dataclass(slots=True)
@@ -46,10 +47,11 @@ class Running:
     names: frozenset[str]
 
 
-def admitted(queries: Sequence[Query], running: Running, rates: Mapping[str, float], since: int) -> Admitted:
+def admitted(
+    queries: Sequence[Query], running: Running, templates: Templates, rates: Mapping[str, float], since: int
+) -> Admitted:
     """Plans for new queries; `since` tells apart what operators remember from when these begin."""
-    chosen = {query.name: admit(running.graph, query, rates).query for query in queries}
-    forms = {query.name: shaped(chosen[query.name]) for query in queries if _may_share(query)}
+    forms = {query.name: templates.shaped(query) for query in queries if _may_share(query)}
     shapes = {name: form for name, form in forms.items() if form is not None}
     counts = Counter(form.shape.digest for form in shapes.values())
     found = Admitted(running.graph)

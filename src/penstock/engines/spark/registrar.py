@@ -49,6 +49,7 @@ from penstock.plan import document
 from penstock.plan.schemas import derived_schemas
 from penstock.plan.shapes import MEMBER
 from penstock.plan.sharing import merge, remove
+from penstock.plan.templates import Templates
 from penstock.policies.parsing import parse
 from penstock.sql.catalog import Catalog, Delivery, Stream
 from penstock.sql.quantities import seconds
@@ -98,6 +99,7 @@ class Registrar:
         self._numbers: dict[str, int] = {}  # of streams, in the order in which they were created
         self._created = 0
         self._since = 0
+        self._templates = Templates()
         self._shapes: dict[str, str] = {}  # of queries that run alone and could be members
         self.catalog = Catalog()
         self.sources: dict[str, Source] = {}
@@ -150,7 +152,7 @@ class Registrar:
             frozenset(self._coordinator.planned.queries),
         )
         since = self._since + 1 if self.begun else 0
-        found = admitted(queries, running, self.catalog.rates(), since)
+        found = admitted(queries, running, self._templates, self.catalog.rates(), since)
         for query in found.queries:
             self._use(query)
         self._coordinator.planned = found.graph
