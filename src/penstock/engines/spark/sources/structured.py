@@ -25,7 +25,7 @@ from penstock.engines.spark.sources.base import Arrived, Ticket
 from penstock.engines.spark.sources.fit import Fitter
 from penstock.engines.spark.sources.push import wall_us
 from penstock.engines.spark.sources.types import shown_type
-from penstock.errors import SourceError
+from penstock.errors import SourceError, closest
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,6 +40,10 @@ class _Batch:
     table: pa.Table
     at_us: int
     ticket: Ticket
+
+
+#: Formats that people mean when they misspell one.
+FORMATS = ("csv", "json", "parquet", "generator", "push", "kafka", "rate", "socket")
 
 
 class StructuredSource:
@@ -86,8 +90,10 @@ class StructuredSource:
                 writer.foreachBatch(self._deliver).option("checkpointLocation", str(checkpoint_dir)).start()
             )
         except (PySparkException, Py4JJavaError) as problem:
+            hint = closest(self._format, FORMATS) if self._format not in FORMATS else ""
             raise SourceError(
-                f"stream '{self._stream}': Spark cannot read format '{self._format}': {_first_line(problem)}"
+                f"stream '{self._stream}': Spark cannot read format '{self._format}'"
+                f"{'.' + hint if hint else ': ' + _first_line(problem)}"
             ) from problem
 
     def poll(self, now_us: int, most_rows: int) -> Arrived | None:  # noqa: ARG002
