@@ -11,7 +11,7 @@ are asked for further up travel with the rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from penstock.model.operators import (
@@ -56,16 +56,7 @@ class Shape:
 
     def query(self, name: str) -> Query:
         """The query that runs the members of the roster of that name."""
-        made: dict[int, PlanNode] = {}
-        for node in self.root.post_order():
-            operator = node.operator
-            if isinstance(operator, Join) and operator.roster:
-                operator = replace(operator, relation=name)
-            if isinstance(operator, Sink):
-                operator = replace(operator, query=name)
-            children = tuple(made[id(child)] for child in node.children)
-            made[id(node)] = replace(node, operator=operator, children=children)
-        return Query(name, made[id(self.root)])
+        return under_name(Query(name, self.root), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +86,54 @@ def shaped(query: Query) -> Shaped | None:
     schema = Schema(tuple(Field(constant.name, constant.type) for constant in constants))
     shape = Shape(form.node, schema, tagging.instant, form.digest)
     return Shaped(shape, tuple(constant.value for constant in constants), plan.titles)
+
+
+def under_name(query: Query, name: str) -> Query:
+    """A shared query under another name, with the roster of that name."""
+
+    def named(operator: Operator) -> Operator:
+        match operator:
+            case Join(roster=True):
+                return replace(operator, relation=name)
+            case Sink():
+                return replace(operator, query=name)
+            case _:
+                return operator
+
+    return replace(query, name=name, root=mapped(query.root, named))
+
+
+def mapped(root: PlanNode, change: Callable[[Operator], Operator]) -> PlanNode:
+    """The plan with other operators at the same places."""
+    made: dict[int, PlanNode] = {}
+    for node in root.post_order():
+        children = tuple(made[id(child)] for child in node.children)
+        made[id(node)] = replace(node, operator=change(node.operator), children=children)
+    return made[id(root)]
+
+
+def rewritten(operator: Operator, change: Callable[[str], str]) -> Operator:
+    """The operator with other expressions; those of a split belong to the streams it makes, and stay."""
+
+    def columns(given: tuple[Column, ...]) -> tuple[Column, ...]:
+        return tuple(
+            one if one.expression == "window()" else replace(one, expression=change(one.expression))
+            for one in given
+        )
+
+    match operator:
+        case Select(predicate=predicate):
+            return Select(change(predicate))
+        case Project(columns=given):
+            return Project(columns(given))
+        case Aggregate(aggregates=given):
+            return replace(operator, aggregates=columns(given))
+        case Sink(columns=given):
+            return replace(operator, columns=columns(given))
+        case Join(condition=condition):
+            return replace(operator, condition=change(condition))
+        case _:
+            return operator
 
 
 class _UnsharedError(Exception):
@@ -142,28 +181,11 @@ class Lifting:
         return Lifted(named, own, self._constants, tuple(column.name for column in shown))
 
     def _operator(self, operator: Operator, inputs: tuple[Schema, ...]) -> Operator:
-        match operator:
-            case Select(predicate=predicate):
-                return Select(self._text(predicate, inputs[0]))
-            case Project(columns=columns):
-                return Project(self._columns(columns, inputs[0]))
-            case Aggregate(aggregates=columns):
-                return replace(operator, aggregates=self._columns(columns, inputs[0]))
-            case Sink(columns=columns):
-                return replace(operator, columns=self._columns(columns, inputs[0]))
-            case Join(condition=condition, relation=relation, relation_schema=schema):
-                right = schema if relation is not None else inputs[1]
-                return replace(operator, condition=self._text(condition, widened(inputs[0], right)))
-            case _:
-                return operator
-
-    def _columns(self, columns: Iterable[Column], schema: Schema) -> tuple[Column, ...]:
-        return tuple(
-            column
-            if column.expression == "window()"
-            else replace(column, expression=self._text(column.expression, schema))
-            for column in columns
-        )
+        schema = inputs[0] if inputs else Schema()
+        if isinstance(operator, Join):
+            right = operator.relation_schema if operator.relation is not None else inputs[1]
+            schema = widened(schema, right)
+        return rewritten(operator, lambda text: self._text(text, schema))
 
     def _text(self, text: str, schema: Schema) -> str:
         found = lifted(text, schema)

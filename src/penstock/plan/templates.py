@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from decimal import Decimal as Number
 
 from penstock.model.graph import Graph
-from penstock.model.operators import Aggregate, Column, Join, Operator, Project, Select, Sink
+from penstock.model.operators import Operator, Sink
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
-from penstock.plan.shapes import Lifting, Shape, Shaped, shaped
+from penstock.plan.shapes import Lifting, Shape, Shaped, mapped, rewritten, shaped
 from penstock.sql.builder import literal
 from penstock.sql.constants import Constant, Value
 from penstock.sql.expressions import substituted
@@ -103,36 +103,9 @@ def _literal(value: Value) -> str:
 
 def _filled(root: PlanNode, by: Mapping[str, str], query: str) -> PlanNode:
     """The plan with constants in their places, and its sink for that query."""
-    made: dict[int, PlanNode] = {}
-    for node in root.post_order():
-        children = tuple(made[id(child)] for child in node.children)
-        operator = _operator(node.operator, by)
-        if isinstance(operator, Sink):
-            operator = replace(operator, query=query)
-        made[id(node)] = replace(node, operator=operator, children=children)
-    return made[id(root)]
 
+    def fill(operator: Operator) -> Operator:
+        filled = rewritten(operator, lambda text: substituted(text, by))
+        return replace(filled, query=query) if isinstance(filled, Sink) else filled
 
-def _operator(operator: Operator, by: Mapping[str, str]) -> Operator:
-    match operator:
-        case Select(predicate=predicate):
-            return Select(substituted(predicate, by))
-        case Project(columns=columns):
-            return Project(_columns(columns, by))
-        case Aggregate(aggregates=columns):
-            return replace(operator, aggregates=_columns(columns, by))
-        case Sink(columns=columns):
-            return replace(operator, columns=_columns(columns, by))
-        case Join(condition=condition):
-            return replace(operator, condition=substituted(condition, by))
-        case _:
-            return operator
-
-
-def _columns(columns: tuple[Column, ...], by: Mapping[str, str]) -> tuple[Column, ...]:
-    return tuple(
-        column
-        if column.expression == "window()"
-        else replace(column, expression=substituted(column.expression, by))
-        for column in columns
-    )
+    return mapped(root, fill)

@@ -16,7 +16,7 @@ from penstock.model.operators import is_stateful
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.costing import estimated
-from penstock.plan.shapes import Shape, Shaped
+from penstock.plan.shapes import Shape, Shaped, mapped
 from penstock.plan.sharing import merge
 from penstock.plan.templates import Templates
 
@@ -96,12 +96,4 @@ def _name(digest: str, taken: set[str]) -> str:
 
 def _since(root: PlanNode, since: int) -> PlanNode:
     """A plan whose stateful operators are its own: they remember rows from its start on, and no others."""
-    made: dict[int, PlanNode] = {}
-    for node in root.post_order():
-        operator = node.operator
-        if is_stateful(operator):
-            operator = replace(operator, since=since)  # type: ignore[arg-type]
-        made[id(node)] = replace(
-            node, operator=operator, children=tuple(made[id(child)] for child in node.children)
-        )
-    return made[id(root)]
+    return mapped(root, lambda one: replace(one, since=since) if is_stateful(one) else one)  # type: ignore[arg-type]

@@ -25,10 +25,9 @@ from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
 from penstock.engines.spark.operators.base import UNKNOWN, State
 from penstock.engines.spark.rosters import Member
 from penstock.model.graph import Graph
-from penstock.model.operators import Join, Sink
-from penstock.model.query import PlanNode, Query
+from penstock.model.query import Query
 from penstock.plan import document
-from penstock.plan.shapes import MEMBER, Shaped
+from penstock.plan.shapes import MEMBER, Shaped, under_name
 from penstock.plan.sharing import merge, remove
 
 if TYPE_CHECKING:
@@ -154,7 +153,7 @@ class Membership:
         found = self._shared.of(query)
         assert found is not None
         shared = found[0]
-        own = _renamed(self._of.planned.queries[shared.name], self._new_name(shared.base))
+        own = under_name(self._of.planned.queries[shared.name], self._new_name(shared.base))
         self._of.planned = merge(self._of.planned, [own])
         self._log.put_query(own.name, document.write(own), {})
         self._log.put_results([(own.name, {})])
@@ -308,17 +307,3 @@ class Membership:
     def _done(self, own: str) -> None:
         for action in self._later.pop(own, []):
             self._of.at(0.0, action)
-
-
-def _renamed(query: Query, name: str) -> Query:
-    """A shared query under another name, with a roster of that name."""
-    made: dict[int, PlanNode] = {}
-    for node in query.root.post_order():
-        operator = node.operator
-        if isinstance(operator, Join) and operator.roster:
-            operator = replace(operator, relation=name)
-        if isinstance(operator, Sink):
-            operator = replace(operator, query=name)
-        children = tuple(made[id(child)] for child in node.children)
-        made[id(node)] = replace(node, operator=operator, children=children, name=None)
-    return Query(name, made[id(query.root)], query.qos)
