@@ -46,8 +46,6 @@ from penstock.control.events import (
     TimestampAdvanced,
 )
 from penstock.control.machine import Control
-from penstock.control.queues import Queue
-from penstock.control.units import UnitState
 from penstock.engines.spark.bisection import culprits
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.delivery import Deliveries
@@ -58,6 +56,7 @@ from penstock.engines.spark.membership import Membership
 from penstock.engines.spark.operators.base import END, UNKNOWN, State, StatefulOperator, micros
 from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.prepared import Jobs
+from penstock.engines.spark.queue_records import QueueRecords, key
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
 from penstock.engines.spark.rosters import Member
@@ -127,11 +126,6 @@ class Totals:
     max_queue_bytes: float = 0.0
 
 
-def key(port: Port, graph: Graph) -> str:
-    """The name of a queue in the commit log: a stream's own, or that of an operator and its output."""
-    return port.node if graph.is_source(port.node) else f"{port.node}#{port.output}"
-
-
 class Coordinator:
     """See the module's docstring."""
 
@@ -162,7 +156,6 @@ class Coordinator:
         self.outputs: Outputs = {}
         self.pushed: dict[Port, int] = {}
         self.asked: dict[str, Needs] = {}
-        self.batches: dict[str, dict[int, str]] = {}  # the files of each queue's batches
         self.failures: dict[str, str] = {}
         self.draining: set[str] = set()  # queries that are stopping and emit their open windows
         self.finished: Callable[[str], None] = lambda _: (
@@ -186,6 +179,7 @@ class Coordinator:
         # What is to be done once the transaction is through.
         self._steps: list[RunStep] = []
         self._garbage: list[str] = []
+        self.records = QueueRecords(log, self._garbage, keep_log=keep_log)
         self._after: list[Callable[[], None]] = []
 
     # --- the loop ---
@@ -315,7 +309,7 @@ class Coordinator:
             self._running += 1
             self._submit(command)
         self.store.delete(self._garbage)
-        self._garbage = []
+        self._garbage.clear()
 
     # --- events ---
 
@@ -400,15 +394,13 @@ class Coordinator:
             return
         stream = message.stream
         for n, batch in enumerate(message.batches, message.n):
-            held = batch.ref
-            self.log.put_batch(stream, n, batch)
-            self.batches.setdefault(stream, {})[n] = held.ref.name if held.ref is not None else ""
+            self.records.put(stream, n, batch)
             self.handle(BatchArrived(self.now(), stream, batch))
             self.monitor.arrived(stream, batch.rows, self.now())
         self.log.put_stream(stream, message.batches[0].ref.stream, asdict(message.standing))
         if message.standing.ended:
             self.handle(StreamEnded(self.now(), stream))
-        self._sweep(stream, self.control.stream_queue(stream))
+        self.records.sweep(stream, self.control.stream_queue(stream))
         self._after.extend(ticket.complete for ticket in message.tickets)
 
     def _forget_versions(self, epoch: int) -> None:
@@ -522,9 +514,9 @@ class Coordinator:
         self.handle(event)
         if self.control.units is not units:
             return  # the cut has changed, and all of it was written anew
-        self._put_place(unit)
+        self.records.read(unit, self._graph)
         for port, batch in outputs.items():
-            self._put_batch(port, self.control.queues[port], batch)
+            self.records.put(key(port, self._graph), self.control.queues[port].tail - 1, batch)
         for edge in unit.place.sinks:
             query = self._graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
             if query in self.shared:
@@ -599,31 +591,6 @@ class Coordinator:
         self.states[name] = state
         self.log.put_state(name, state, self.outputs.get(name, UNKNOWN))
 
-    def _put_place(self, unit: UnitState) -> None:
-        for reader in unit.readers:
-            name = key(reader.queue.port, self._graph)
-            self.log.put_reader(unit.index, name, reader.cursor)
-            self._sweep(name, reader.queue)
-
-    def _put_batch(self, port: Port, queue_: Queue, batch: Batch) -> None:
-        name, n = key(port, self._graph), queue_.tail - 1
-        self.log.put_batch(name, n, batch)
-        self.batches.setdefault(name, {})[n] = batch.ref.ref.name if batch.ref.ref is not None else ""
-
-    def _sweep(self, name: str, queue_: Queue) -> None:
-        """Forgets batches that every reader has read."""
-        files = self.batches.get(name, {})
-        gone = [n for n in files if n < queue_.freed]
-        if not gone or (self._keep_log and self._graph_has_stream(name)):
-            return
-        self._garbage.extend(files.pop(n) for n in gone if files[n])
-        for n in gone:
-            files.pop(n, None)
-        self.log.drop_batches(name, queue_.freed)
-
-    def _graph_has_stream(self, name: str) -> bool:
-        return "#" not in name
-
     # --- changes of the cut and the graph ---
 
     def _recut(self, command: Recut) -> None:
@@ -652,7 +619,8 @@ class Coordinator:
             if (index not in runners or runners[index][1] is not runner) and not is_running:
                 runner.close()
         self._runners = runners
-        self.write_standing(command.units)
+        self.records.write(command.units, self.control.queues, self._graph)
+        self.pushed = {port: mark for port, mark in self.pushed.items() if port in self.control.queues}
 
     def _runner(self, graph: Graph, place: UnitPlace, stateful: Mapping[str, StatefulOperator]) -> UnitRunner:
         return UnitRunner(
@@ -711,34 +679,6 @@ class Coordinator:
         self.asked = dict(self._layouts.asked)
         self.log.set("asked", {name: asdict(needs) for name, needs in self.asked.items()})
         self._graph = graph
-
-    def write_standing(self, units: Mapping[int, tuple[str, ...]]) -> None:
-        """The units, queues and cursors as they are now."""
-        self.log.put_units(units)
-        self.log.drop_queues()
-        for name in [name for name in self.batches if not self._graph_has_stream(name)]:
-            kept = self.batches.pop(name)
-            live = {
-                batch.ref.ref.name
-                for port, queue_ in self.control.queues.items()
-                if key(port, self._graph) == name
-                for batch in queue_.slice(queue_.freed, queue_.tail)
-                if batch.ref.ref is not None
-            }
-            self._garbage.extend(file for file in kept.values() if file and file not in live)
-        for port, queue_ in self.control.queues.items():
-            name = key(port, self._graph)
-            for reader in queue_.readers:
-                self.log.put_reader(reader.unit.index, name, reader.cursor)
-            if self._graph.is_source(port.node):
-                self._sweep(name, queue_)
-                continue
-            for n in range(queue_.freed, queue_.tail):
-                batch = queue_.batch(n)
-                self.log.put_batch(name, n, batch)
-                held = batch.ref
-                self.batches.setdefault(name, {})[n] = held.ref.name if held.ref is not None else ""
-        self.pushed = {port: mark for port, mark in self.pushed.items() if port in self.control.queues}
 
     def _started(self, query: str, starts: dict[str, int]) -> None:
         life = self.results.started(query, starts)

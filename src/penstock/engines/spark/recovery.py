@@ -9,11 +9,12 @@ from typing import Any
 from penstock.control.events import Restored
 from penstock.control.standing import Cursor, QueueContents
 from penstock.engines.spark.commit_log import CommitLog
-from penstock.engines.spark.coordinator import Coordinator, key, now_s
+from penstock.engines.spark.coordinator import Coordinator, now_s
 from penstock.engines.spark.ingest import Standing
 from penstock.engines.spark.layouts import Needs
 from penstock.engines.spark.measures import QueryMeasures
 from penstock.engines.spark.operators.base import UNKNOWN, State
+from penstock.engines.spark.queue_records import key
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.store import Ref
 from penstock.model.batch import Batch
@@ -90,9 +91,7 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
         for name in (query.name, *coordinator.shared.queries(query.name)):
             coordinator.results.measures[name] = QueryMeasures(since_s=now_s())
     for name, batches in stood.batches.items():
-        coordinator.batches[name] = {
-            n: batch.ref.ref.name if batch.ref.ref is not None else "" for n, batch in batches
-        }
+        coordinator.records.restore(name, dict(batches))
     units = [Unit(operators) for operators in stood.units.values()]
     places = {n: place for place, n in enumerate(stood.units)}
     layout = lay_out(stood.graph, tuple(units))
