@@ -267,3 +267,17 @@ def test_halves_find_who_fails() -> None:
     assert culprits(members, lambda _: "the disk is full") == {}
     found = culprits(members, lambda part: "all" if part else None)
     assert set(found) == {member.query for member in members}
+
+
+def test_a_crowd_weighs_what_its_weightiest_member_does(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        select = "AS SELECT id FROM temps WHERE temp >"
+        engine.execute(
+            f"CREATE CONTINUOUS QUERY a WITH (weight = 0.2) {select} 1;"
+            f"CREATE CONTINUOUS QUERY b WITH (weight = 0.6) {select} 2;"
+        )
+        (unit,) = engine.coordinator.control.units.values()
+        assert unit.weight == 0.6
+        engine.execute("ALTER QUERY a SET (weight = 0.9);")
+        assert unit.weight == 0.9

@@ -207,6 +207,8 @@ class Registrar:
             self._coordinator.membership.join(name, members)
         if found.queries:
             self._handle(QueriesSubmitted(self._coordinator.now(), tuple(found.queries)))
+        for name in found.members:
+            self._weigh(name)
         for query in found.alone:
             if query.stop_s is not None:
                 self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
@@ -220,9 +222,7 @@ class Registrar:
             case StopQuery(name=name, drain=drain):
                 self.stop(self.known(name), drain=drain)
             case AlterQuery(name=name):
-                query = self.catalog.queries[self.known(name)]
-                if query.name in self._coordinator.planned.queries:
-                    self._handle(WeightChanged(self._coordinator.now(), query.name, query.qos.weight))
+                self._weigh(self._coordinator.shared.runs_as(self.known(name)))
             case CreateSink(name=name):
                 self._add_sink(self.catalog.sinks[name])
             case Drop(kind="sink", name=name):
@@ -233,6 +233,15 @@ class Registrar:
                 self.switch(policy)
             case _:
                 pass
+
+    def _weigh(self, name: str) -> None:
+        """A query counts for what was asked, a shared one for its weightiest member."""
+        if name in self._coordinator.planned.queries:
+            self._handle(WeightChanged(self._coordinator.now(), name, self._weight(name)))
+
+    def _weight(self, name: str) -> float:
+        known = (self.catalog.queries.get(one) for one in self._coordinator.shared.queries(name))
+        return max((query.qos.weight for query in known if query is not None), default=1.0)
 
     def stop(self, name: str, *, drain: bool) -> None:
         """Takes a query out, if it runs."""
@@ -397,7 +406,7 @@ class Registrar:
         with self._log.transaction():
             for name, names in files.items():
                 self._log.drop_files(name, names)
-            weights = {name: query.qos.weight for name, query in self.catalog.queries.items()}
+            weights = {query.name: self._weight(query.name) for query in stood.queries}
             recovery.restore(self._coordinator, stood, weights)
             self._ask_again(stood)
         self._coordinator.committed()
