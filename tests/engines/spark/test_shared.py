@@ -281,3 +281,34 @@ def test_a_crowd_weighs_what_its_weightiest_member_does(spark: SparkSession, tmp
         assert unit.weight == 0.6
         engine.execute("ALTER QUERY a SET (weight = 0.9);")
         assert unit.weight == 0.9
+
+
+def test_who_comes_after_all_have_gone_gets_nobody_elses_rows(spark: SparkSession, tmp_path: Path) -> None:
+    """A name may be used again, and a shape that nobody had any more."""
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(5))
+        engine.execute("CREATE CONTINUOUS QUERY of_doors AS SELECT id FROM doors;")
+        engine.start()
+        feed = Feed(engine, 9)
+        sums = []
+        for low in (0, 10, 5):
+            create = "".join(
+                f"CREATE CONTINUOUS QUERY {name} AS SELECT id, temp FROM temps WHERE temp >= {low + n};"
+                for n, name in enumerate("ab")
+            )
+            engine.execute(create)
+            eventually(lambda: all("from" in crowd.life(name) for name in "ab"))
+            assert not any("to" in crowd.life(name) for name in "ab")
+            feed.push(4, 40)
+            assert engine.settle(300)
+            first, until = crowd.life("a")["from"]["temps"], recorded(engine)["temps"].num_rows
+            temps = recorded(engine)["temps"]["temp"].to_pylist()[first:until]
+            sums.append(sum(temp >= low for temp in temps))
+            assert engine.results("a").num_rows == sums[-1]
+            for name in "ab":
+                engine.execute(f"DROP QUERY {name};")
+                eventually(lambda name=name: "to" in crowd.life(name))
+            eventually(lambda: not list(engine.coordinator.shared))
+    files = (tmp_path / "out" / "a").glob("part-*")
+    assert sum(pq.read_table(path).num_rows for path in files) == sum(sums)

@@ -42,7 +42,8 @@ CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, re
 CREATE TABLE shared (name TEXT PRIMARY KEY, shared TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE member (shared TEXT NOT NULL, number INTEGER NOT NULL, member TEXT NOT NULL,
     PRIMARY KEY (shared, number)) WITHOUT ROWID;
-CREATE TABLE former (query TEXT PRIMARY KEY, base TEXT NOT NULL, member TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE former (base TEXT NOT NULL, number INTEGER NOT NULL, member TEXT NOT NULL,
+    PRIMARY KEY (base, number)) WITHOUT ROWID;
 CREATE TABLE result (query TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -160,18 +161,19 @@ class CommitLog:
         rows = self._db.execute("SELECT name, shared FROM shared").fetchall()
         return [(name, json.loads(values)) for name, values in rows]
 
-    def put_former(self, query: str, base: str, values: Mapping[str, Any]) -> None:
+    def put_former(self, base: str, number: int, values: Mapping[str, Any]) -> None:
         """Somebody who was a member, of whom files still have rows."""
-        self._db.execute("INSERT OR REPLACE INTO former VALUES (?, ?, ?)", (query, base, json.dumps(values)))
+        row = (base, number, json.dumps(values))
+        self._db.execute("INSERT OR REPLACE INTO former VALUES (?, ?, ?)", row)
 
-    def drop_former(self, query: str) -> None:
-        """Files have none any more."""
-        self._db.execute("DELETE FROM former WHERE query = ?", (query,))
+    def drop_formers(self, base: str) -> None:
+        """These files have none any more."""
+        self._db.execute("DELETE FROM former WHERE base = ?", (base,))
 
-    def formers(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """Who was a member."""
-        rows = self._db.execute("SELECT query, base, member FROM former").fetchall()
-        return [(query, base, json.loads(values)) for query, base, values in rows]
+    def formers(self) -> list[tuple[str, int, dict[str, Any]]]:
+        """Who was a member, by whose files have their rows."""
+        rows = self._db.execute("SELECT base, number, member FROM former ORDER BY base, number")
+        return [(base, number, json.loads(values)) for base, number, values in rows.fetchall()]
 
     def put_member(self, shared: str, number: int, values: Mapping[str, Any]) -> None:
         """A member of a shared query."""

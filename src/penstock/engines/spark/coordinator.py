@@ -158,9 +158,8 @@ class Coordinator:
         self.asked: dict[str, Needs] = {}
         self.failures: dict[str, str] = {}
         self.draining: set[str] = set()  # queries that are stopping and emit their open windows
-        self.finished: Callable[[str], None] = lambda _: (
-            None
-        )  # what to do when a one-time query has its window
+        #: What to do when a one-time query has its window.
+        self.finished: Callable[[str], None] = lambda _: None
         self.planned = Graph()  # with all queries that were accepted
         self.membership = Membership(self)
         self.monitor = Monitor()

@@ -2,7 +2,7 @@
 
 A step's result is one file for all members, sorted by their numbers, so that who reads one member's rows
 passes over most of the others'. A file for each member and step would cost more than the step. Each member's
-own directory is filled when nothing more comes, and when there are many files: rows move there in one commit.
+own directory is filled when the engine pauses or closes: rows move there in one commit.
 
     out/
       .shared/shape-0a1b2c3d/part-000000000017.parquet    rows of all members
@@ -27,8 +27,8 @@ from penstock.plan.shapes import MEMBER
 
 #: Rows that are read or passed over together.
 _GROUP_ROWS = 8192
-#: A member's own directory; and the number of the next file.
-Sink = Callable[[Member], FileSink]
+#: A query's own directory, for columns; and the number of the next file.
+Sink = Callable[[str, pa.Schema], FileSink]
 Number = Callable[[], int]
 #: The directory of files that hold rows of many queries.
 DIRECTORY = ".shared"
@@ -115,8 +115,9 @@ def move(tagged: TaggedFiles, members: Sequence[Member], sink_of: Sink, number: 
     staged = []
     for found, part in by_member(sorted_by_member(rows, list(known))):
         member = known[found]
-        sink = sink_of(member)
-        name = sink.stage(named(part.drop_columns([MEMBER]), member), number())
+        mine = named(part.drop_columns([MEMBER]), member)
+        sink = sink_of(member.query, mine.schema.remove_metadata())
+        name = sink.stage(mine, number())
         if name is not None:
             staged.append((member.query, sink, name))
     return Moved(files[-1].name, tuple(staged))

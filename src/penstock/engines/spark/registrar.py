@@ -149,7 +149,7 @@ class Registrar:
             self._coordinator.planned,
             {one.digest: one.name for one in shared if one.instant},
             frozenset(self._shapes.values()),
-            frozenset(self._coordinator.planned.queries),
+            frozenset({*self._coordinator.planned.queries, *shared.former_bases()}),  # files have the names
         )
         since = self._since + 1 if self.begun else 0
         found = admitted(queries, running, self._templates, self.catalog.rates(), since)
@@ -204,6 +204,8 @@ class Registrar:
             self._note_one_time(query)
         self._shapes |= found.shapes
         for name, members in found.members.items():
+            for query_name, _ in members:
+                self._coordinator.results.lives.pop(query_name, None)
             self._coordinator.membership.join(name, members)
         if found.queries:
             self._handle(QueriesSubmitted(self._coordinator.now(), tuple(found.queries)))
@@ -296,10 +298,17 @@ class Registrar:
             base = shared.get(query.name).base
             if self._deliveries.share(query.name, base):
                 return
-            made = TaggedFiles(out / DIRECTORY / base, columns) if out else MemorySink(columns, 100 * ROWS)
+            made = self._tagged(base, columns) if out else MemorySink(columns, 100 * ROWS)
         else:
             made = FileSink(out / query.name, self._places.format, columns) if out else MemorySink(columns)
         self._deliveries.add(query.name, base if query.name in shared else query.name, made)
+
+    def _tagged(self, base: str, columns: pa.Schema) -> TaggedFiles:
+        """The files of a shared query, without those whose rows had moved when a crash came."""
+        assert self._places.out is not None
+        files = TaggedFiles(self._places.out / DIRECTORY / base, columns)
+        files.forget(self._log.get(f"moved {base}", ""))
+        return files
 
     def _add_former(self, base: str) -> None:
         """The files of a shared query that is gone, and whose rows have not moved yet."""
@@ -350,7 +359,7 @@ class Registrar:
             moved = move(
                 tagged,
                 shared.in_files(base),
-                lambda m: FileSink(out / m.query, self._places.format, self._columns(m.query)),
+                lambda query, columns: FileSink(out / query, self._places.format, columns),
                 self._deliveries.next_file,
             )
             if moved is None:
@@ -398,10 +407,6 @@ class Registrar:
                 self._add_sink(delivery)
         files = self._log.files()
         self._deliveries.recover(files)
-        for base in {one.base for one in self._coordinator.shared}:
-            sink = self._deliveries.get(base)
-            if isinstance(sink, TaggedFiles):
-                sink.forget(self._log.get(f"moved {base}", ""))
         self._recover_ended(files)
         with self._log.transaction():
             for name, names in files.items():

@@ -50,7 +50,8 @@ class SharedQueries:
         self.number_of: Callable[[str], int] = lambda _: 0  # which number a stream has
         self._shared: dict[str, Shared] = {}
         self._of: dict[str, tuple[str, int]] = {}  # each member's shared query, and its number
-        self._former: dict[str, tuple[str, Member]] = {}  # who has gone, of whom files still have rows
+        #: Who has gone, of whom files still have rows: by whose files, and as whom.
+        self._former: dict[tuple[str, int], Member] = {}
         self._rosters: dict[str, Roster] = {}
 
     def __contains__(self, name: str) -> bool:
@@ -83,22 +84,24 @@ class SharedQueries:
     def files_of(self, query: str) -> tuple[str, Member] | None:
         """Whose files have the rows of a query that is or was a member, and as whom."""
         found = self.of(query)
-        return (found[0].base, found[1]) if found is not None else self._former.get(query)
+        if found is not None:
+            return found[0].base, found[1]
+        lives = [(base, one) for (base, _), one in self._former.items() if one.query == query]
+        return lives[-1] if lives else None
 
     def in_files(self, base: str) -> list[Member]:
         """All whose rows are in these files."""
         there = [m for shared in self if shared.base == base for m in shared.members.values()]
-        return [*there, *(member for name, member in self._former.values() if name == base)]
+        return [*there, *(member for (name, _), member in self._former.items() if name == base)]
 
     def former_bases(self) -> set[str]:
         """Files that have rows of somebody who has gone."""
-        return {base for base, _ in self._former.values()}
+        return {base for base, _ in self._former}
 
     def moved(self, base: str) -> None:
         """The rows of these files are where they belong."""
-        for query in [query for query, (name, _) in self._former.items() if name == base]:
-            del self._former[query]
-            self._log.drop_former(query)
+        self._former = {key: member for key, member in self._former.items() if key[0] != base}
+        self._log.drop_formers(base)
 
     def roster(self, name: str) -> Roster:
         """The members as they are now."""
@@ -171,8 +174,8 @@ class SharedQueries:
     def leave(self, query: str) -> None:
         """A member is gone."""
         base, member = self._shared[self._of[query][0]].base, self._take_out(query)
-        self._former[query] = base, member
-        self._log.put_former(query, base, {**_member_values(member), "number": member.number})
+        self._former[base, member.number] = member
+        self._log.put_former(base, member.number, _member_values(member))
 
     def _take_out(self, query: str) -> Member:
         name, number = self._of.pop(query)
@@ -195,8 +198,8 @@ class SharedQueries:
             shared = self._shared[name]
             shared.members[number] = _member(number, values, shared.constants)
             self._of[shared.members[number].query] = name, number
-        for query, base, values in self._log.formers():
-            self._former[query] = base, _member(values["number"], values, None)
+        for base, number, values in self._log.formers():
+            self._former[base, number] = _member(number, values, None)
         for shared in self._shared.values():
             self._changed(shared)
 
