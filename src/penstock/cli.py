@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -16,10 +13,11 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from penstock import __version__
+from penstock.commands.bench import bench
+from penstock.commands.console import Json, err, out, print_json, progress_of
 from penstock.errors import ExperimentError, PenstockError
 from penstock.policies.parsing import Description, describe
 from penstock.policies.registry import NAMED
@@ -30,12 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-bench = typer.Typer(help="Measures Penstock itself.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
-
-#: Wide enough for every table where there is no terminal to fit into.
-out = Console(width=None if sys.stdout.isatty() else 160)
-err = Console(stderr=True)  # progress and errors; standard output is for results
 
 
 class Format(StrEnum):
@@ -46,7 +39,6 @@ class Format(StrEnum):
     json = "json"
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE.sql…", help="Statements; `-` reads standard input.")
 ]
@@ -103,7 +95,7 @@ def policies(
     """The named policies: what each does, where it is from, when to use it, what it takes."""
     described = [describe(maker) for maker in NAMED]
     if as_json:
-        _print_json([asdict(one) for one in described])
+        print_json([asdict(one) for one in described])
     elif markdown:
         print(_manual(described), end="")
     else:
@@ -177,7 +169,7 @@ def reproduce(
     skipped: dict[str, str] = {}
     for id_, run in chosen.items():
         try:
-            with _progress(id_) as progress:
+            with progress_of(id_) as progress:
                 reports.append(run(Settings(quick, seed, progress)))
         except ExperimentError as error:
             if experiment != "all":
@@ -190,7 +182,7 @@ def reproduce(
             _show(reports[-1], picture)
     if as_json:
         shown = [report.as_json() | {"quick": quick} for report in reports]
-        _print_json(shown[0] if experiment != "all" else {"experiments": shown, "skipped": skipped})
+        print_json(shown[0] if experiment != "all" else {"experiments": shown, "skipped": skipped})
     failed = [f"{r.id}: {c.claim}" for r in reports for c in r.claims if not c.holds]
     if experiment == "all" and not as_json:
         total = sum(len(r.claims) for r in reports)
@@ -257,7 +249,7 @@ def explain(
 
         draw(explanation, png)
     if as_json:
-        _print_json(explanation_json(explanation))
+        print_json(explanation_json(explanation))
         return
     console = Console(width=max(out.width, WIDTH) if out.is_terminal else WIDTH)
     console.print(explanation_text(explanation, alternates), soft_wrap=False)
@@ -310,7 +302,7 @@ def run(
         live=err.is_terminal and not as_json,
     )
     if as_json:
-        _print_json(summary_json(last, seconds_s))
+        print_json(summary_json(last, seconds_s))
     else:
         out.print(summary(last, seconds_s, to))
 
@@ -323,13 +315,18 @@ def verify(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which train sizes, workers and switch.")] = 0,
     until: Annotated[str, typer.Option(help="`drained`, or a time for streams without end.")] = "drained",
+    crowd: Annotated[
+        int, typer.Option(min=0, help="So many variants of the queries, which come and go while rows flow.")
+    ] = 0,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
     """Runs files under several schedules and holds each result against plain Spark batch.
 
     The oracle is the same SQL over the recorded log, translated from text to text. Sinks that the files
-    create get nothing. Exits 1 on a difference.
+    create get nothing. Exits 1 on a difference. With `--crowd`, variants of the queries (other numbers beside
+    their comparisons) are added, stopped, held and let go at random moments, and each result is held against
+    batch over exactly the rows that the query was there for.
     """
     from penstock.commands.verify import verify_files
 
@@ -339,118 +336,13 @@ def verify(
         policies=policies,
         seed=seed,
         until=until,
+        crowd=crowd,
         out=out,
         err=err,
         as_json=as_json,
     )
     if not same:
         raise typer.Exit(1)
-
-
-@bench.command()
-def decisions(
-    as_json: Json = False,
-    policy: Annotated[list[str] | None, typer.Option(help="Only this policy; may be given again.")] = None,
-    units: Annotated[
-        list[int] | None, typer.Option(min=1, help="Only so many units; may be given again.")
-    ] = None,
-) -> None:
-    """What a scheduling decision costs, re-ranking included, with few and with very many ready units."""
-    from penstock.bench.decisions import UNITS, measure
-    from penstock.policies.parsing import MAKERS, parse
-
-    chosen = tuple(parse(name).text for name in policy) if policy else tuple(MAKERS)
-    sizes = tuple(sorted(set(units))) if units else UNITS
-    with _progress("decisions") as progress:
-        rows = [asdict(one) for one in measure(chosen, sizes, progress=progress)]
-    if as_json:
-        _print_json({"bench": "decisions", "rows": rows})
-        return
-    table = Table("policy", *(f"{size:,} units" for size in sizes), "growth", title="µs per decision")
-    for name in chosen:
-        cost = [row["us_per_decision"] for row in rows if row["policy"] == name]
-        table.add_row(name, *(f"{us:.1f}" for us in cost), f"{cost[-1] / cost[0]:.2f}×")
-    out.print(table)
-
-
-@bench.command()
-def single(
-    seconds: Annotated[float, typer.Option(min=2, help="How long each latency is measured.")] = 20.0,
-    repeats: Annotated[int, typer.Option(min=1, help="How often each side runs.")] = 3,
-    rate: Annotated[int, typer.Option(min=10, help="Rows per second.")] = 10_000,
-    as_json: Json = False,
-) -> None:
-    """One query beside plain Structured Streaming: latency and throughput, ours over theirs."""
-    from penstock.bench.single import Settings, measure
-    from penstock.engines.spark import session
-
-    spark = session.make()
-    try:
-        settings = Settings(rows_per_s=rate, seconds=seconds, repeats=repeats)
-        measured = measure(spark, settings, lambda text: err.print(f"[dim]{text}[/]", highlight=False))
-    finally:
-        spark.stop()
-    if as_json:
-        _print_json(measured)
-        return
-    table = Table("query", "side", "mean latency", "p95", "rows/s", title="one query")
-    for one in measured["samples"]:  # type: ignore[attr-defined]
-        table.add_row(
-            one["kind"],
-            one["side"],
-            f"{one['mean_latency_s'] * 1000:.0f} ms",
-            f"{one['p95_latency_s'] * 1000:.0f} ms",
-            f"{one['rows_per_s']:,.0f}",
-        )
-    out.print(table)
-    for name, ratio in measured["ratios"].items():  # type: ignore[attr-defined]
-        out.print(f"{name}: {ratio:.2f}×", highlight=False)
-
-
-@bench.command()
-def overload(
-    seconds: Annotated[float, typer.Option(min=1, help="How long too much comes.")] = 60.0,
-    memory: Annotated[str, typer.Option(help="Rows that may wait in memory.")] = "64MB",
-) -> None:
-    """Five times what the machine can process: memory keeps its limit, and all is processed in the end."""
-    from penstock.bench.overload import measure
-    from penstock.engines.spark import session
-    from penstock.sql.quantities import size_bytes
-
-    spark = session.make()
-    try:
-        tell = lambda text: err.print(f"[dim]{text}[/]", highlight=False)  # noqa: E731
-        _print_json(measure(spark, seconds, round(size_bytes(memory)), progress=tell))
-    finally:
-        spark.stop()
-
-
-@bench.command()
-def planning(
-    queries: Annotated[int, typer.Option(min=1, help="How many random queries that overlap.")] = 1000,
-    seed: Annotated[int, typer.Option(min=0, help="Which random queries.")] = 1,
-    as_json: Json = False,
-) -> None:
-    """What planning a query costs, and merging it into the graph of those that run already."""
-    from penstock.bench.planning import measure
-
-    with _progress("planning") as progress:
-        measured = measure(queries, seed, progress)
-    if as_json:
-        _print_json({"bench": "planning", **asdict(measured)})
-        return
-    table = Table("", "ms", title=f"{queries:,} queries that overlap")
-    for name, ms in asdict(measured.planning_ms).items():
-        table.add_row(f"planning one, {name}", f"{ms:.1f}")
-    for number, ms in measured.merging_ms.items():
-        table.add_row(f"merging number {int(number):,}", f"{ms:.1f}")
-    out.print(table)
-    shared = measured.operators
-    out.print(
-        f"{shared.separate:,} operators if each query had its own, {shared.merged:,} in the graph of all: "
-        f"{shared.saved / shared.separate:.0%} saved",
-        highlight=False,
-    )
 
 
 @app.command()
@@ -479,7 +371,7 @@ def demo(
     day = play(seconds, (policy, then), err, live=err.is_terminal and not as_json)
     drawn = picture(day, to)
     if as_json:
-        _print_json(report_json(day, drawn))
+        print_json(report_json(day, drawn))
         return
     out.print(report(day))
     out.print(f"picture: {drawn}", highlight=False)
@@ -490,13 +382,13 @@ def demo(
 def _simulated(to: Path, *, as_json: bool) -> None:
     from penstock.experiments.demo import POLICIES, picture, run
 
-    with _progress("demo") as progress:
+    with progress_of("demo") as progress:
         shown = run(progress)
     drawn = picture(shown, to)
     if as_json:
         figures = ("policy", "mean_latency_s", "worst_latency_s", "max_memory_bytes", "staleness", "steps")
         policies = [{name: getattr(one, name) for name in figures} for one in shown]
-        _print_json({"policies": policies, "picture": str(drawn)})
+        print_json({"policies": policies, "picture": str(drawn)})
         return
     table = Table(
         "policy",
@@ -520,33 +412,3 @@ def _simulated(to: Path, *, as_json: bool) -> None:
     out.print("stale: the share of time in which a row waited that would change a result", highlight=False)
     out.print(f"picture: {drawn}", highlight=False)
     out.print("Next: `penstock policies`, `penstock reproduce all --quick`.", highlight=False)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Any]:
-    """A bar on standard error while something long runs; a line at each quarter where that is no terminal."""
-    if not err.is_terminal:
-        yield _Quarters(what)
-        return
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
-
-
-class _Quarters:
-    """Says how far something is, four times."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-        self._said = 0
-
-    def __call__(self, done: int, total: int) -> None:
-        quarter = 4 * done // total if total else 0
-        if quarter > self._said:
-            self._said = quarter
-            err.print(f"{self._what}: {done} of {total}", highlight=False)
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, default=str))

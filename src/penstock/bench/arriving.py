@@ -5,17 +5,29 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 COLUMNS = "id BIGINT, sent BIGINT, t TIMESTAMP, k STRING, v DOUBLE"
 KEYS = 100
 
+#: The lines of rows with these numbers, sent at a time that is given in microseconds and as text.
+Lines = Callable[[range, int, str], str]
+
+
+def readings(numbers: range, sent_us: int, stamp: str) -> str:
+    """Rows of `COLUMNS`; values are anywhere from 0 to 100."""
+    return "".join(
+        f'{{"id":{n},"sent":{sent_us},"t":"{stamp}","k":"k{n % KEYS}","v":{n * 7919 % 100_003 / 1000}}}\n'
+        for n in numbers
+    )
+
 
 class Dropper:
     """Drops files of rows; when a row was sent is in `sent`, in microseconds, and in `t`, as a timestamp."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, root: Path, lines: Lines = readings, prefix: str = "") -> None:
+        self._root, self._lines, self._prefix = root, lines, prefix
         self._rows = 0
         self._files = 0
         self.rows_of: dict[str, int] = {}  # by the name of the file
@@ -51,16 +63,12 @@ class Dropper:
     def _prepared(self, rows: int, sent_us: int) -> Path:
         seconds, micros = divmod(sent_us, 1_000_000)
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{micros:06d}Z"
-        first = self._rows
+        numbers = range(self._rows, self._rows + rows)
         self._rows += rows
-        lines = [
-            f'{{"id":{n},"sent":{sent_us},"t":"{stamp}","k":"k{n % KEYS}","v":{(n * 7919) % 1000 / 10}}}\n'
-            for n in range(first, first + rows)
-        ]
-        path = self._root / f".{self._files:08d}.json"
+        path = self._root / f".{self._prefix}{self._files:08d}.json"
         self._files += 1
         self.rows_of[path.name[1:]] = rows
-        path.write_text("".join(lines))
+        path.write_text(self._lines(numbers, sent_us, stamp))
         return path
 
     def _place(self, path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from rich.table import Table
 from penstock.commands.reading import read_files
 from penstock.engines.spark import session
 from penstock.policies.parsing import split_texts
+from penstock.verify.crowds import verify_crowd
 from penstock.verify.schedules import POLICIES, schedules
 from penstock.verify.verifying import Verdict, verify
 
@@ -25,6 +27,7 @@ def verify_files(
     policies: str | None,
     seed: int,
     until: str,
+    crowd: int,
     out: Console,
     err: Console,
     as_json: bool,
@@ -34,26 +37,26 @@ def verify_files(
     chosen = split_texts(policies) if policies else list(POLICIES)
     spark = session.make(brief=True)
     try:
-        found = list(
-            verify(
-                sql,
-                base,
-                spark,
-                schedules(chosen, seed),
-                until,
-                lambda text: err.print(f"[dim]{escape(text)}[/]"),
-            )
-        )
+        tell = partial(_tell, err)
+        plans = schedules(chosen, seed)
+        if crowd:
+            found = list(verify_crowd(sql, base, spark, plans, crowd, seed, until, tell))
+        else:
+            found = list(verify(sql, base, spark, plans, until, tell))
     finally:
         spark.stop()
     if as_json:
         print(json.dumps({"verdicts": [_as_json(one) for one in found]}, indent=1))
     else:
-        out.print(_table(found))
+        out.print(_crowd_table(found) if crowd else _table(found))
     for one in found:
         if one.difference is not None:
             err.print(f"[red]{one.query}[/], {one.schedule}: {escape(one.difference)}", highlight=False)
     return all(one.difference is None for one in found)
+
+
+def _tell(err: Console, text: str) -> None:
+    err.print(f"[dim]{escape(text)}[/]")
 
 
 def _as_json(one: Verdict) -> dict[str, object]:
@@ -67,4 +70,22 @@ def _table(found: list[Verdict]) -> Table:
     for one in found:
         verdict = "[green]equal[/]" if one.difference is None else "[bold red]differs[/]"
         table.add_row(one.query, f"{one.rows:,}", str(one.schedule), verdict)
+    return table
+
+
+def _crowd_table(found: list[Verdict]) -> Table:
+    """A line for each run: hundreds of queries are too many to list."""
+    table = Table(title="results against plain Spark batch", title_justify="left", title_style="")
+    for heading in ("schedule", "queries", "rows", "equal", "differ"):
+        table.add_column(heading, justify="left" if heading == "schedule" else "right")
+    for schedule in dict.fromkeys(one.schedule for one in found):
+        of_run = [one for one in found if one.schedule == schedule]
+        wrong = sum(one.difference is not None for one in of_run)
+        table.add_row(
+            str(schedule),
+            str(len(of_run)),
+            f"{sum(one.rows for one in of_run):,}",
+            str(len(of_run) - wrong),
+            f"[bold red]{wrong}[/]" if wrong else "0",
+        )
     return table

@@ -44,20 +44,28 @@ def verify(
     known: dict[str, dict[str, pa.Table]] = {}
     for schedule in schedules:
         progress(str(schedule))
-        ours, tables, failures = _run(sql, base_dir, spark, schedule, until)
+        ran = run_once(sql, base_dir, spark, schedule, until)
+        tables = ran.tables
         timed = any(NOW in text for text in wanted.values())
         mark = _digest(tables if timed else {name: _timeless(table) for name, table in tables.items()})
         if mark not in known:
             known[mark] = evaluate(spark, wanted, tables)
         for query, theirs in known[mark].items():
-            found = failures.get(query) or difference(ours[query], theirs)
+            found = ran.failures.get(query) or difference(ran.results[query], theirs)
             yield Verdict(schedule, query, theirs.num_rows, found)
 
 
-def _run(
-    sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, until: str | float
-) -> tuple[dict[str, pa.Table], dict[str, pa.Table], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class Ran:
     """A run's results, what it recorded, and which queries failed."""
+
+    results: dict[str, pa.Table]
+    tables: dict[str, pa.Table]
+    failures: dict[str, str]
+
+
+def run_once(sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, until: str | float) -> Ran:
+    """The file under one schedule."""
     with (
         tempfile.TemporaryDirectory(prefix="penstock-verify-") as root,
         Engine(
@@ -81,7 +89,7 @@ def _run(
         if switch is not None:
             switch.join()
         ours = {name: engine.results(name) for name in engine.catalog.queries}
-        return ours, recorded(engine), dict(engine.coordinator.failures)
+        return Ran(ours, recorded(engine), dict(engine.coordinator.failures))
 
 
 def _switching(engine: Engine, policy: str) -> threading.Thread:

@@ -16,6 +16,7 @@ from penstock.model.operators import is_stateful
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.costing import estimated
+from penstock.plan.panes import with_panes
 from penstock.plan.shapes import Shape, Shaped, mapped
 from penstock.plan.sharing import merge
 from penstock.plan.templates import Templates
@@ -72,7 +73,24 @@ def admitted(
             found.graph = merge(found.graph, [own])
             found.shared.append((own, form.shape))
         found.members.setdefault(name, []).append((query.name, form))
+    _share_panes(found, running.graph, rates)
     return found
+
+
+def _share_panes(found: Admitted, before: Graph, rates: Mapping[str, float]) -> None:
+    """Windows of different lengths over the same rows fold them once."""
+    queries = found.queries
+    paned = with_panes(queries)
+    if paned == queries:
+        return
+    new = [
+        query if query is old else replace(query, root=estimated(query.root, rates))
+        for query, old in zip(paned, queries, strict=True)
+    ]
+    found.graph = merge(before, new)
+    found.alone = new[: len(found.alone)]
+    shared = new[len(found.alone) :]
+    found.shared = [(query, shape) for query, (_, shape) in zip(shared, found.shared, strict=True)]
 
 
 def _may_share(query: Query) -> bool:

@@ -410,6 +410,11 @@ class Engine:
         offset: int = self._call(lambda: self._coordinator.read_up_to(stream))
         return offset
 
+    @property
+    def reading(self) -> tuple[str, ...]:
+        """The streams that some query reads, or has read."""
+        return tuple(self._registrar.feeds)
+
     def recorded_streams(self) -> dict[str, pa.Table]:
         """Each stream's log, if it is kept: its columns, and what ingest decided about each row."""
         logged = self._log.batches()

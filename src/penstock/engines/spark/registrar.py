@@ -147,9 +147,9 @@ class Registrar:
         shared = self._coordinator.shared
         running = Running(
             self._coordinator.planned,
-            {one.digest: one.name for one in shared if one.instant},
+            {one.digest: one.name for one in shared if one.instant and one.base == one.name},
             frozenset(self._shapes.values()),
-            frozenset({*self._coordinator.planned.queries, *shared.former_bases()}),  # files have the names
+            frozenset({*self._coordinator.planned.queries, *shared.bases()}),  # files have the names
         )
         since = self._since + 1 if self.begun else 0
         found = admitted(queries, running, self._templates, self.catalog.rates(), since)
@@ -352,7 +352,7 @@ class Registrar:
         shared, out = self._coordinator.shared, self._places.out
         if out is None:
             return
-        for base in dict.fromkeys([*(one.base for one in shared), *shared.former_bases()]):
+        for base in shared.bases():
             tagged = self._deliveries.get(base)
             if not isinstance(tagged, TaggedFiles):
                 continue
@@ -400,7 +400,7 @@ class Registrar:
             self._use(query)
             self._add_own_sink(query)
             self._note_one_time(query)
-        for base in self._coordinator.shared.former_bases():
+        for base in self._coordinator.shared.bases():
             self._add_former(base)
         for delivery in self.catalog.sinks.values():
             if self._runs(delivery.query):

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,12 +45,17 @@ SETTINGS = {
 
 
 def make(
-    workers: int = 2, master: str | None = None, log: Path | None = None, *, brief: bool = False
+    workers: int = 2,
+    master: str | None = None,
+    log: Path | None = None,
+    *,
+    brief: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
     """A session: with whatever master the environment names, else on this machine's cores.
 
     What the JVM says goes to a file, by default a temporary one: it is for developers, not for users. One
-    that is `brief` is warm sooner and slower in the long run.
+    that is `brief` is warm sooner and slower in the long run. `settings` are Spark's, in place of ours.
     """
     if "SPARK_REMOTE" not in os.environ:
         _check_java()
@@ -69,6 +74,8 @@ def make(
         .config("spark.sql.codegen.cache.maxEntries", CODEGEN_ENTRIES)
         .config("spark.driver.extraJavaOptions", options)
     )
+    for name, value in (settings or {}).items():
+        builder = builder.config(name, value)
     said = log or Path(tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")[1])
     if log is None:
         atexit.register(said.unlink, missing_ok=True)

@@ -94,9 +94,9 @@ class SharedQueries:
         there = [m for shared in self if shared.base == base for m in shared.members.values()]
         return [*there, *(member for (name, _), member in self._former.items() if name == base)]
 
-    def former_bases(self) -> set[str]:
-        """Files that have rows of somebody who has gone."""
-        return {base for base, _ in self._former}
+    def bases(self) -> list[str]:
+        """All whose files may have rows, of somebody who is there or has gone."""
+        return list(dict.fromkeys([*(one.base for one in self), *(base for base, _ in self._former)]))
 
     def moved(self, base: str) -> None:
         """The rows of these files are where they belong."""

@@ -1,0 +1,1 @@
+"""Many queries on Penstock beside the same on plain Structured Streaming."""

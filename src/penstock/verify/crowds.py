@@ -1,0 +1,266 @@
+"""Crowds: variants of a file's queries that come and go at random moments while rows flow.
+
+The variants of a query differ in the numbers that it compares with, so that most of them run as members of
+shared queries. Rows are those that the file's own streams had, pushed in portions; between two portions some
+queries are added, stopped, held or let go. Where each began and ended is in the engine's log: its result must
+be that of batch over exactly those rows.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.session import SparkSession
+from penstock.errors import EngineError, ExperimentError
+from penstock.oracle.translate import translate
+from penstock.sql.dialect import tokenize
+from penstock.sql.reader import read
+from penstock.sql.statements import (
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    SplitStream,
+)
+from penstock.verify.batch import evaluate, recorded
+from penstock.verify.comparison import difference
+from penstock.verify.schedules import Schedule
+from penstock.verify.verifying import Verdict, run_once
+
+#: Portions that the rows of a run are pushed in.
+PORTIONS = 24
+#: How long a query may take to begin or to end.
+PATIENCE_S = 120.0
+_SIGNS = (">", "<", ">=", "<=", "=", "<>", "!=")
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A file in its parts: what queries read, with streams that rows are pushed to, and the queries."""
+
+    world: str
+    streams: tuple[str, ...]
+    queries: tuple[tuple[str, str], ...]  # what stands before a query's name, and after it
+
+
+def script(sql: str) -> Script:
+    """The parts of a file; sinks and what else it says is left out."""
+    world, streams, queries = [], [], []
+    for text in _statements(sql):
+        (statement,) = read(text)
+        match statement:
+            case CreateStream(name=name, schema=schema, time=time_, delay_s=delay_s, options=options):
+                columns = ", ".join(f"`{one.name}` {one.type}" for one in schema.fields)
+                mark = f", WATERMARK FOR `{time_}` AS `{time_}` - INTERVAL {delay_s} SECONDS" if time_ else ""
+                ends = f" OPTIONS (endless '{options['endless']}')" if "endless" in options else ""
+                world.append(f"CREATE STREAM `{name}` ({columns}{mark}) USING push{ends};\n")
+                streams.append(name)
+            case CreateTable() | CreateView() | SplitStream():
+                world.append(f"{text};\n")
+            case CreateQuery(span=span, one_time=False, start=None, stop=None):
+                queries.append((text[: span.start], text[span.end :]))
+            case CreateSink():
+                pass
+    if not queries:
+        raise ExperimentError("the file has no continuous query to make variants of")
+    return Script("".join(world), tuple(streams), tuple(queries))
+
+
+def _statements(sql: str) -> Iterator[str]:
+    start = 0
+    for token in tokenize(sql):
+        if token.text == ";":
+            if sql[start : token.start].strip():
+                yield sql[start : token.start].strip()
+            start = token.end + 1
+    if any(True for _ in tokenize(sql[start:])):
+        yield sql[start:].strip()
+
+
+def varied(text: str, chance: random.Random) -> str:
+    """The text with other numbers beside its comparisons, now and then NULL."""
+    tokens = tokenize(text)
+    made, end = [], 0
+    for n, token in enumerate(tokens):
+        beside = [tokens[place].text for place in (n - 1, n + 1) if 0 <= place < len(tokens)]
+        if token.token_type.name != "NUMBER" or not any(sign in _SIGNS for sign in beside):
+            continue
+        made += [text[end : token.start], _another(token.text, chance)]
+        end = token.end + 1
+    return "".join([*made, text[end:]])
+
+
+def _another(number: str, chance: random.Random) -> str:
+    """A number near another, written alike; of the same one often, so that some queries are equal."""
+    if chance.random() < 0.2:
+        return number
+    if chance.random() < 0.02:
+        return "NULL"
+    if not number.isdigit():
+        digits = len(number.partition(".")[2].rstrip("eEdDfF"))
+        return f"{float(number.rstrip('dDfF')) * chance.uniform(0.5, 1.5):.{max(1, digits)}f}"
+    value = int(number)
+    spread = max(3, value // 2)
+    return str(max(0, value + chance.randint(-spread, spread)))
+
+
+def verify_crowd(
+    sql: str,
+    base_dir: Path,
+    spark: SparkSession,
+    schedules: Iterable[Schedule],
+    size: int,
+    seed: int,
+    until: str | float = "drained",
+    progress: Callable[[str], None] = lambda _: None,
+) -> Iterator[Verdict]:
+    """So many variants under one schedule after the other; a verdict for each of each run."""
+    parts = script(sql)
+    chosen = list(schedules)
+    progress("the file itself, for its rows")
+    rows = run_once(sql, base_dir, spark, chosen[0], until).tables
+    for number, schedule in enumerate(chosen):
+        progress(f"{size} variants, {schedule}")
+        with tempfile.TemporaryDirectory(prefix="penstock-verify-") as root:
+            crowd = _Crowd(parts, size, random.Random(f"{seed}, {number}"))
+            crowd.run(rows, Path(root), base_dir, spark, schedule)
+            progress(f"{crowd.shared} of {size} ran as members of shared queries; each in batch")
+            yield from crowd.verdicts(spark, schedule)
+
+
+@dataclass
+class _Crowd:
+    """The variants of one run."""
+
+    parts: Script
+    size: int
+    chance: random.Random
+    texts: dict[str, str] = field(default_factory=dict)
+    running: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)
+    shared: int = 0
+    found: dict[str, pa.Table] = field(default_factory=dict)
+    lives: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def run(
+        self,
+        rows: Mapping[str, pa.Table],
+        root: Path,
+        base_dir: Path,
+        spark: SparkSession,
+        schedule: Schedule,
+    ) -> None:
+        """Pushes the rows in portions, while queries come and go."""
+        with Engine(
+            root / "state",
+            out=root / "out",
+            policy=schedule.policy,
+            workers=schedule.workers,
+            train_rows=schedule.train_rows,
+            first_batch_rows=schedule.first_batch_rows,
+            spark=spark,
+            base_dir=base_dir,
+            keep_log=True,
+        ) as engine:
+            engine.execute(self.parts.world)
+            self._add(engine, self.size // 3)
+            engine.start()
+            cuts = {name: self._cuts(rows[name].num_rows) for name in self.parts.streams if name in rows}
+            for portion in range(PORTIONS):
+                for name, places in cuts.items():
+                    start, end = places[portion : portion + 2]
+                    if end > start and name in engine.reading:
+                        engine.push(name, _plain(rows[name], engine, name).slice(start, end - start), 60.0)
+                self._change(engine, portion)
+                if portion == PORTIONS // 2 and schedule.switch_to is not None:
+                    engine.use_policy(schedule.switch_to)
+            for name in self.held:
+                engine.resume(name)
+            for name in engine.reading:
+                engine.end(name)
+            engine.run("drained")
+            self.found = {name: engine.results(name) for name in self.texts}
+            self.lives = {name: dict(engine.coordinator.results.lives[name]) for name in self.texts}
+            self.tables, self.failures = recorded(engine), dict(engine.coordinator.failures)
+
+    def _cuts(self, rows: int) -> list[int]:
+        return [0, *sorted(self.chance.randint(0, rows) for _ in range(PORTIONS - 1)), rows]
+
+    def _change(self, engine: Engine, portion: int) -> None:
+        """Some come, some go, some are held, some go on."""
+        left = self.size - len(self.texts)
+        self._add(engine, left if portion == PORTIONS - 2 else min(left, self.size // PORTIONS + 1))
+        for name in self.chance.sample(self.running, min(len(self.running), self.size // (3 * PORTIONS) + 1)):
+            self.running.remove(name)
+            engine.execute(f"STOP QUERY {name} AND DRAIN;")
+        for name in [name for name in self.held if self.chance.random() < 0.5]:
+            self.held.remove(name)
+            self.running.append(name)
+            engine.resume(name)
+        if self.running and self.chance.random() < 0.5:
+            name = self.running.pop(self.chance.randrange(len(self.running)))
+            self.held.append(name)
+            engine.suspend(name)
+
+    def _add(self, engine: Engine, count: int) -> None:
+        new: dict[str, str] = {}
+        for _ in range(count):
+            before, after = self.chance.choice(self.parts.queries)
+            name = f"v{len(self.texts) + len(new)}"
+            new[name] = f"{before}{name}{varied(after, self.chance)};\n"
+        if new:
+            engine.execute("".join(new.values()))
+            self.texts |= new
+            self.running += new
+            _wait(lambda: all("from" in engine.coordinator.results.lives.get(name, {}) for name in new))
+            shared = engine.coordinator.shared
+            self.shared += sum(shared.of(name) is not None for name in new)
+
+    def verdicts(self, spark: SparkSession, schedule: Schedule) -> Iterator[Verdict]:
+        """Each against batch over its own rows; those with the same rows together."""
+        alike: dict[str, list[str]] = {}
+        for name, life in self.lives.items():
+            alike.setdefault(repr((life.get("from"), life.get("to"))), []).append(name)
+        for names in alike.values():
+            wanted = translate(self.parts.world + "".join(self.texts[name] for name in names))
+            view = rows_of(self.tables, self.lives[names[0]])
+            theirs = evaluate(spark, {name: wanted[name] for name in names}, view)
+            for name in names:
+                wrong = self.failures.get(name) or difference(self.found[name], theirs[name])
+                yield Verdict(schedule, name, theirs[name].num_rows, wrong)
+
+
+def rows_of(tables: Mapping[str, pa.Table], life: Mapping[str, Any]) -> dict[str, pa.Table]:
+    """The rows of streams that a query saw, and all of stored tables."""
+    found = dict(tables)
+    for name, first in life["from"].items():
+        offsets = tables[name]["__offset"]
+        last = life.get("to", {}).get(name, tables[name].num_rows)
+        found[name] = tables[name].filter(pc.and_(pc.greater_equal(offsets, first), pc.less(offsets, last)))
+    return found
+
+
+def _plain(rows: pa.Table, engine: Engine, stream: str) -> pa.Table:
+    """A stream's own columns."""
+    return rows.select([one.name for one in engine.catalog.streams[stream].schema.fields])
+
+
+def _wait(condition: Callable[[], bool]) -> None:
+    until_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > until_s:
+            raise EngineError(f"queries did not begin within {PATIENCE_S:g} s")
+        time.sleep(0.01)
