@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penstock.engines.spark.measures import Latencies, QueryMeasures
+from penstock.engines.spark.measures import Latencies, QueryMeasures, add_all
 
 
 def test_latencies() -> None:
@@ -33,3 +33,21 @@ def test_stale_spans_are_counted_once() -> None:
     assert query.stale_s == pytest.approx(4.0)
     assert query.staleness(110.0) == pytest.approx(0.4)
     assert query.rows == 4
+
+
+def test_many_at_once_are_as_one_after_the_other() -> None:
+    rng = np.random.default_rng(1)
+    together = [QueryMeasures(since_s=1.0) for _ in range(5)]
+    apart = [QueryMeasures(since_s=1.0) for _ in range(5)]
+    for turn in range(120):  # more than are counted in one go
+        counts = rng.integers(1, 9, 5)
+        parts = [rng.integers(0, 10_000_000, count) for count in counts]
+        starts = np.concatenate(([0], np.cumsum(counts)[:-1])).tolist()
+        add_all(together, starts, np.concatenate(parts), 10.0 + turn)
+        for one, part in zip(apart, parts, strict=True):
+            one.add(part, 10.0 + turn)
+    for one, other in zip(together, apart, strict=True):
+        assert one.rows == other.rows == one.latencies.count == one.latencies.cells.sum()
+        assert one.latencies.mean_s == pytest.approx(other.latencies.mean_s)
+        assert (one.latencies.cells == other.latencies.cells).all()
+        assert one.stale_s == pytest.approx(other.stale_s)

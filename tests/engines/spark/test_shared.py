@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.engines.spark import distributing
 from penstock.engines.spark.bisection import culprits
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.rosters import Member
@@ -206,6 +207,33 @@ def test_each_has_a_directory_in_the_end(spark: SparkSession, tmp_path: Path) ->
         feed.end()
         engine.run("drained")
         crowd.check(spark)
+
+
+def test_directories_are_filled_while_rows_flow(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distributing, "MANY_FILES", 3)
+    monkeypatch.setattr(distributing, "LOOK_S", 0.05)
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(8))
+        crowd.add(16, ("filter", "windowed", "union"))
+        feed = Feed(engine, 9)
+        engine.start()
+        for turn in range(10):
+            feed.push(3, 40)
+            crowd.add(1, ("filter",))
+            crowd.stop(drain=turn % 2 == 0)
+        assert engine.settle(300)
+        moved = [path for name in crowd.selects for path in (tmp_path / "out" / name).glob("part-*")]
+        assert moved, "some rows have moved already"
+        assert len(list((tmp_path / "out" / ".shared").glob("*/part-*"))) < 20
+        feed.end()
+        engine.run("drained")
+        crowd.check(spark)
+        before = {name: engine.results(name).num_rows for name in crowd.selects}
+    for name, rows in before.items():
+        assert sum(pq.read_table(path).num_rows for path in (tmp_path / "out" / name).glob("part-*")) == rows
 
 
 def test_what_is_registered_while_rows_flow_plans_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -166,9 +166,11 @@ class CommitLog:
         row = (base, number, json.dumps(values))
         self._db.execute("INSERT OR REPLACE INTO former VALUES (?, ?, ?)", row)
 
-    def drop_formers(self, base: str) -> None:
-        """These files have none any more."""
-        self._db.execute("DELETE FROM former WHERE base = ?", (base,))
+    def drop_formers(self, base: str, numbers: Iterable[int]) -> None:
+        """These files have no rows of them any more."""
+        self._db.executemany(
+            "DELETE FROM former WHERE base = ? AND number = ?", [(base, number) for number in numbers]
+        )
 
     def formers(self) -> list[tuple[str, int, dict[str, Any]]]:
         """Who was a member, by whose files have their rows."""

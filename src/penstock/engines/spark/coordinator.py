@@ -210,6 +210,10 @@ class Coordinator:
         """Does something at a time."""
         heapq.heappush(self._alarms, (at_s, next(self._serial), action))
 
+    def afterwards(self, action: Callable[[], None]) -> None:
+        """Does something once this transaction is through and its results can be seen."""
+        self._after.append(action)
+
     def stop(self) -> None:
         """Starts no step any more, lets those that run finish and commit, and ends."""
         if self._thread is None or not self._thread.is_alive():

@@ -79,6 +79,10 @@ class Deliveries:
         """A query's sinks."""
         return [self._sinks[name] for name in self._of.get(query, ())]
 
+    def has_sinks(self, query: str) -> bool:
+        """Whether a query has sinks of its own."""
+        return bool(self._of.get(query))
+
     def next_file(self) -> int:
         """A number that no file has yet."""
         return next(self._numbers)

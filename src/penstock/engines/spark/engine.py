@@ -156,11 +156,13 @@ class Engine:
             self._relations,
             self._deliveries,
             lambda feed: self._feeder.add(feed) if self._feeding else None,
+            self._tell,
         )
         self._registrar.restore()
         self._opened = True
         self._coordinator.start()
         self._deliveries.start()
+        self._registrar.distributor.watch()
         if policy != control.policy.text:
             self.use_policy(policy)
         return self
@@ -177,9 +179,10 @@ class Engine:
         """Takes in nothing more, finishes the steps that run and commits them."""
         if self._feeding:
             self._feeder.stop()
+        self._registrar.distributor.finish()
         self._coordinator.stop()
         if self._coordinator.failed is None:
-            self._registrar.distribute()
+            self._registrar.distributor.all()
 
     def close(self) -> None:
         """Finishes what runs, commits, and stops. What has not been processed is there on the next start."""

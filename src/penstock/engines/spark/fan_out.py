@@ -2,7 +2,8 @@
 
 A step's result is one file for all members, sorted by their numbers, so that who reads one member's rows
 passes over most of the others'. A file for each member and step would cost more than the step. Each member's
-own directory is filled when the engine pauses or closes: rows move there in one commit.
+own directory is filled when many files have come together, and when the engine pauses or closes: rows move
+there in one commit (`distributing`).
 
     out/
       .shared/shape-0a1b2c3d/part-000000000017.parquet    rows of all members
@@ -11,7 +12,7 @@ own directory is filled when the engine pauses or closes: rows move there in one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +43,20 @@ def sorted_by_member(rows: pa.Table, live: Sequence[int]) -> pa.Table:
     return rows.take(pa.array(kept))
 
 
-def by_member(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """Each member's rows, of rows that are sorted by member."""
+def runs_of_members(rows: pa.Table) -> tuple[list[int], list[int]]:
+    """Whose rows these are and where each one's start, of rows that are sorted by member."""
     numbers = np.asarray(rows[MEMBER])
     if not len(numbers):
-        return
+        return [], []
     starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
-    for start, end in zip(starts, (*starts[1:], len(numbers)), strict=True):
-        yield int(numbers[start]), rows.slice(int(start), int(end - start))
+    return numbers[starts].tolist(), starts.tolist()
+
+
+def by_member(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Each member's rows, of rows that are sorted by member."""
+    numbers, starts = runs_of_members(rows)
+    for number, start, end in zip(numbers, starts, (*starts[1:], rows.num_rows), strict=True):
+        yield number, rows.slice(start, end - start)
 
 
 def named(rows: pa.Table, member: Member) -> pa.Table:
@@ -90,26 +97,22 @@ class TaggedFiles(FileSink):
         )
         return named(found.drop_columns([MEMBER]), member)
 
-    def forget(self, last: str) -> None:
-        """Deletes files up to one of that name: their rows have moved."""
-        for path in self.files():
-            if path.name <= last:
-                path.unlink()
+    def forget(self, names: Iterable[str]) -> None:
+        """Deletes files: their rows have moved."""
+        for name in names:
+            (self._root / name).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Rows that were staged in members' own directories: the files, and the last tagged one they are from."""
+    """Rows that were staged in members' own directories, and the names of the files they are from."""
 
-    last: str
+    files: tuple[str, ...]
     staged: tuple[tuple[str, FileSink, str], ...]
 
 
-def move(tagged: TaggedFiles, members: Sequence[Member], sink_of: Sink, number: Number) -> Moved | None:
+def move(files: Sequence[Path], members: Sequence[Member], sink_of: Sink, number: Number) -> Moved:
     """Stages the rows of tagged files in members' directories; they are seen once that is committed."""
-    files = tagged.files()
-    if not files:
-        return None
     rows = pa.concat_tables([pq.read_table(path) for path in files])
     known = {member.number: member for member in members}
     staged = []
@@ -120,4 +123,4 @@ def move(tagged: TaggedFiles, members: Sequence[Member], sink_of: Sink, number: 
         name = sink.stage(mine, number())
         if name is not None:
             staged.append((member.query, sink, name))
-    return Moved(files[-1].name, tuple(staged))
+    return Moved(tuple(path.name for path in files), tuple(staged))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy.typing as npt
 
 #: Latencies fall into cells that grow by 10 % each, from 0.1 ms to some hours.
 _CELLS = np.power(1.1, np.arange(200)) * 1e-4
+#: Results whose cells are counted together.
+_MOST_UNCOUNTED = 50
 
 
 @dataclass(slots=True)
@@ -17,13 +20,27 @@ class Latencies:
 
     count: int = 0
     total_s: float = 0.0
-    cells: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(_CELLS) + 1, dtype=np.int64))
+    _cells: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(_CELLS) + 1, dtype=np.int64))
+    _uncounted: list[npt.NDArray[np.int64]] = field(default_factory=list)
 
     def add(self, seconds: npt.NDArray[np.float64]) -> None:
         """More of them."""
-        self.count += len(seconds)
-        self.total_s += float(seconds.sum())
-        self.cells += np.bincount(np.searchsorted(_CELLS, seconds), minlength=len(self.cells))
+        self.put(len(seconds), float(seconds.sum()), np.searchsorted(_CELLS, seconds))
+
+    def put(self, count: int, total_s: float, cells: npt.NDArray[np.int64]) -> None:
+        """More of them: how many, how long together, and which cell each falls into."""
+        self.count += count
+        self.total_s += total_s
+        self._uncounted.append(cells)
+        if len(self._uncounted) > _MOST_UNCOUNTED:
+            self._cells, self._uncounted = self.cells, []
+
+    @property
+    def cells(self) -> npt.NDArray[np.int64]:
+        """How many fell into each cell."""
+        if not self._uncounted:
+            return self._cells
+        return self._cells + np.bincount(np.concatenate(self._uncounted), minlength=len(self._cells))
 
     @property
     def mean_s(self) -> float | None:
@@ -62,14 +79,39 @@ class QueryMeasures:
 
     def add(self, arrived_us: npt.NDArray[np.int64], now_s: float) -> None:
         """Rows that were committed now, and when what made them had arrived."""
-        if not len(arrived_us):
-            return
-        self.rows += len(arrived_us)
-        self.latencies.add(np.maximum(now_s - arrived_us / 1e6, 0.0))
-        began = max(float(arrived_us.min()) / 1e6, self.fresh_to_s, self.since_s)
-        self.stale_s += max(0.0, now_s - began)
+        add_all([self], [0], arrived_us, now_s)
+
+    def _took(self, first_s: float, now_s: float) -> None:
+        """The first row of a result arrived then, and it is committed now."""
+        began_s = max(first_s, self.fresh_to_s, self.since_s)
+        self.stale_s += max(0.0, now_s - began_s)
         self.fresh_to_s = max(self.fresh_to_s, now_s)
 
     def staleness(self, now_s: float) -> float:
         """The share of time in which the result was not up to date."""
         return self.stale_s / max(now_s - self.since_s, 1e-9)
+
+
+def add_all(
+    measures: Sequence[QueryMeasures | None],
+    starts: Sequence[int],
+    arrived_us: npt.NDArray[np.int64],
+    now_s: float,
+) -> None:
+    """Results of several queries, one behind the other: where each one's rows start, and when each arrived.
+
+    All in one go: numpy takes as long for one query's few rows as for everybody's.
+    """
+    if not len(arrived_us):
+        return
+    places = np.asarray(starts, dtype=np.int64)
+    seconds = np.maximum(now_s - arrived_us / 1e6, 0.0)
+    cells = np.searchsorted(_CELLS, seconds)
+    totals = np.add.reduceat(seconds, places).tolist()
+    firsts = (np.minimum.reduceat(arrived_us, places) / 1e6).tolist()
+    ends = [*starts[1:], len(arrived_us)]
+    for one, start, end, total_s, first_s in zip(measures, starts, ends, totals, firsts, strict=True):
+        if one is not None:
+            one.rows += end - start
+            one.latencies.put(end - start, total_s, cells[start:end])
+            one._took(first_s, now_s)

@@ -123,6 +123,7 @@ class Membership:
         found = self._shared.of(query)
         assert found is not None
         self._shared.leave(query)
+        self._of.results.left(found[0].name, query)
         self._of.results.ended(query, ends)
         self._of.failures.pop(query, None)
         stopping = {n: d for n, d in self._log.get("stopping", {}).items() if n != query}
@@ -177,6 +178,7 @@ class Membership:
         shared, query = self._apart.pop(own)
         self._log.set("apart", self._apart)
         number = self._shared.move(query, own)
+        self._of.results.left(shared, query)
         for before, name in self._pairs(shared, own):
             state = self._of.states.get(before)
             if state is not None:
@@ -229,6 +231,7 @@ class Membership:
     def _bring_along(self, own: str, base: str) -> None:
         for member in list(self._shared.get(own).members.values()):
             self._shared.move(member.query, base)
+            self._of.results.left(own, member.query)
         for name, before in self._pairs(base, own):
             theirs, mine = self._of.states.get(name, State()), self._of.states.pop(before, State())
             numbers = {

@@ -26,7 +26,8 @@ from penstock.engines.spark.admitting import Admitted, Running, admitted
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
 from penstock.engines.spark.delivery import Deliveries
-from penstock.engines.spark.fan_out import DIRECTORY, TaggedFiles, move, named
+from penstock.engines.spark.distributing import Distributor
+from penstock.engines.spark.fan_out import TaggedFiles, named
 from penstock.engines.spark.ingest import IDLE_S, Feed, Standing
 from penstock.engines.spark.one_time import window_us
 from penstock.engines.spark.relations import Relations
@@ -91,10 +92,12 @@ class Registrar:
         relations: Relations,
         deliveries: Deliveries,
         opened: Callable[[Feed], None],
+        tell: Callable[[str], None],
     ) -> None:
         """`opened` hears of each stream that is read for the first time."""
         self._places, self._spark, self._log, self._coordinator = places, spark, log, coordinator
         self._relations, self._deliveries, self._opened = relations, deliveries, opened
+        self.distributor = Distributor(places.out, places.format, coordinator, log, deliveries, tell)
         self._standings: dict[str, tuple[int, Standing]] = {}
         self._numbers: dict[str, int] = {}  # of streams, in the order in which they were created
         self._created = 0
@@ -298,24 +301,10 @@ class Registrar:
             base = shared.get(query.name).base
             if self._deliveries.share(query.name, base):
                 return
-            made = self._tagged(base, columns) if out else MemorySink(columns, 100 * ROWS)
+            made = self.distributor.open(base, columns) if out else MemorySink(columns, 100 * ROWS)
         else:
             made = FileSink(out / query.name, self._places.format, columns) if out else MemorySink(columns)
         self._deliveries.add(query.name, base if query.name in shared else query.name, made)
-
-    def _tagged(self, base: str, columns: pa.Schema) -> TaggedFiles:
-        """The files of a shared query, without those whose rows had moved when a crash came."""
-        assert self._places.out is not None
-        files = TaggedFiles(self._places.out / DIRECTORY / base, columns)
-        files.forget(self._log.get(f"moved {base}", ""))
-        return files
-
-    def _add_former(self, base: str) -> None:
-        """The files of a shared query that is gone, and whose rows have not moved yet."""
-        if self._deliveries.get(base) is None and self._places.out is not None:
-            files = TaggedFiles.there(self._places.out / DIRECTORY / base)
-            if files is not None:
-                self._deliveries.add(base, base, files)
 
     def _add_sink(self, delivery: Delivery) -> None:
         made = sinks.make(delivery, self._places.base, self._columns(delivery.query))
@@ -347,36 +336,6 @@ class Registrar:
             return read_files(out / query, format_, columns)
         raise QueryError(f"query '{query}' keeps no results")
 
-    def distribute(self) -> None:
-        """Members' rows go to their own directories. Nothing runs meanwhile."""
-        shared, out = self._coordinator.shared, self._places.out
-        if out is None:
-            return
-        for base in shared.bases():
-            tagged = self._deliveries.get(base)
-            if not isinstance(tagged, TaggedFiles):
-                continue
-            moved = move(
-                tagged,
-                shared.in_files(base),
-                lambda query, columns: FileSink(out / query, self._places.format, columns),
-                self._deliveries.next_file,
-            )
-            if moved is None:
-                continue
-            with self._log.transaction():
-                for query, _, name in moved.staged:
-                    self._log.add_file(query, name)
-                self._log.set(f"moved {base}", moved.last)
-                self._log.set("next_file", self._deliveries.next_file())
-                shared.moved(base)
-            for _, sink, name in moved.staged:
-                sink.publish([name])
-            tagged.forget(moved.last)
-            with self._log.transaction():
-                for query, _, name in moved.staged:
-                    self._log.drop_files(query, [name])
-
     # --- after a crash ---
 
     def restore(self) -> None:
@@ -394,19 +353,20 @@ class Registrar:
         for name, versions in stood.versions.items():
             self._relations.restore(name, versions, max(versions, default=0))
         self._coordinator.store.keep_only(stood.files(self._relations))
-        self._coordinator.results.lives = dict(stood.lives)
+        self._coordinator.results.restore(stood.lives)
         self._coordinator.shared.restore()
         for query in (*stood.queries, *stood.waiting):
             self._use(query)
             self._add_own_sink(query)
             self._note_one_time(query)
         for base in self._coordinator.shared.bases():
-            self._add_former(base)
+            self.distributor.open_former(base)
         for delivery in self.catalog.sinks.values():
             if self._runs(delivery.query):
                 self._add_sink(delivery)
         files = self._log.files()
         self._deliveries.recover(files)
+        self.distributor.recover()
         self._recover_ended(files)
         with self._log.transaction():
             for name, names in files.items():

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.delivery import Deliveries, Staged
-from penstock.engines.spark.fan_out import by_member, named, sorted_by_member
-from penstock.engines.spark.measures import QueryMeasures
+from penstock.engines.spark.fan_out import named, runs_of_members, sorted_by_member
+from penstock.engines.spark.measures import QueryMeasures, add_all
 from penstock.engines.spark.one_time import first_window
 from penstock.engines.spark.operators.base import ARRIVED
 from penstock.engines.spark.shared import SharedQueries
@@ -29,11 +29,23 @@ from penstock.plan.shapes import MEMBER
 
 @dataclass(frozen=True, slots=True)
 class StagedResult:
-    """A query's result where its sinks will find it, and when what made each row had arrived."""
+    """A query's result where its sinks will find it, and when what made each row had arrived.
+
+    Of a shared query, also whose rows start where: each member's are together.
+    """
 
     query: str
     staged: tuple[Staged, ...]
     arrived: npt.NDArray[np.int64]
+    members: tuple[str, ...] = ()
+    starts: tuple[int, ...] = ()
+
+    @property
+    def counts(self) -> list[int]:
+        """How many rows each member has."""
+        return [
+            end - start for start, end in zip(self.starts, (*self.starts[1:], len(self.arrived)), strict=True)
+        ]
 
 
 class Results:
@@ -71,7 +83,7 @@ class Results:
         return StagedResult(query, tuple(self.deliveries.stage(query, rows)), arrived)
 
     def _stage_shared(self, shared: str, rows: pa.Table, only: int | None) -> list[StagedResult]:
-        """All members' rows in one go, and for those with sinks of their own once more."""
+        """All members' rows in one go, and those with sinks of their own once more."""
         members = {
             one.number: one for one in self.shared.roster(shared).members if only in (None, one.number)
         }
@@ -79,17 +91,15 @@ class Results:
         if not rows.num_rows:
             return []
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
-        found = [StagedResult(shared, tuple(self.deliveries.stage(shared, rows)), arrived)]
-        start = 0
-        for number, part in by_member(rows):
-            member, end = members[number], start + part.num_rows
-            own: tuple[Staged, ...] = ()
-            if self.deliveries.sinks_of(member.query):
-                mine = named(part.drop_columns([MEMBER]), member)
-                own = tuple(self.deliveries.stage(member.query, mine))
-            found.append(StagedResult(member.query, own, arrived[start:end]))
-            start = end
-        return found
+        staged = self.deliveries.stage(shared, rows)
+        numbers, starts = runs_of_members(rows)
+        for number, start, end in zip(numbers, starts, (*starts[1:], len(arrived)), strict=True):
+            member = members[number]
+            if self.deliveries.has_sinks(member.query):
+                mine = rows.slice(start, end - start).drop_columns([MEMBER])
+                staged += self.deliveries.stage(member.query, named(mine, member))
+        whose = tuple(members[number].query for number in numbers)
+        return [StagedResult(shared, tuple(staged), arrived, whose, tuple(starts))]
 
     def _wanted(self, query: str, rows: pa.Table) -> pa.Table:
         """A query's results; of a one-time query, the first full window's."""
@@ -98,6 +108,10 @@ class Results:
             return rows
         life = self.lives.get(query, {})
         return rows.slice(0, 0) if life.get("rows") else first_window(rows, width_us, life["after_us"])
+
+    def seen(self, sink: str, file: str) -> None:
+        """A committed file was renamed by somebody else."""
+        self._seen.append((sink, file))
 
     # --- within the transaction ---
 
@@ -120,13 +134,36 @@ class Results:
             self._measured.append(one)
             life = self.lives.setdefault(one.query, {})
             life["rows"] = life.get("rows", 0) + len(one.arrived)
-            if self.shared.of(one.query) is None:
-                life["frontier"] = {**life.get("frontier", {}), **frontier}
+            life["frontier"] = {**life.get("frontier", {}), **frontier}
+            if one.members:
+                self._count(one, life)
             if one.query in self.one_time and len(one.arrived):
                 finished(one.query)
         if results:
             self._log.put_results([(one.query, self.lives[one.query]) for one in results])
             self._log.set("next_file", self.deliveries.next_file())
+
+    def _count(self, result: StagedResult, life: dict[str, Any]) -> None:
+        """Members' rows are recorded with the shared query: one record for all."""
+        counts = life.setdefault("members", {})
+        for member, rows in zip(result.members, result.counts, strict=True):
+            own = self.lives.setdefault(member, {})
+            counts[member] = own["rows"] = own.get("rows", 0) + rows
+
+    def left(self, shared: str, member: str) -> None:
+        """Somebody is no member of that any more."""
+        life = self.lives.get(shared, {})
+        if life.get("members", {}).pop(member, None) is not None:
+            self.put_life(shared)
+        self.put_life(member)
+
+    def restore(self, lives: Mapping[str, Mapping[str, Any]]) -> None:
+        """What the commit log says."""
+        self.lives = {query: dict(life) for query, life in lives.items()}
+        for life in lives.values():
+            for member, rows in life.get("members", {}).items():
+                if member in self.lives:
+                    self.lives[member]["rows"] = max(rows, self.lives[member].get("rows", 0))
 
     def add_file(self, sink: str, file: str) -> None:
         """A staged file that is to be seen."""
@@ -164,7 +201,7 @@ class Results:
         self._posts = []
         now_s = time.time()
         for one in self._measured:
-            measures = self.measures.get(one.query)
-            if measures is not None:
-                measures.add(one.arrived, now_s)
+            add_all([self.measures.get(one.query)], [0], one.arrived, now_s)
+            if one.members:
+                add_all([self.measures.get(name) for name in one.members], one.starts, one.arrived, now_s)
         self._measured = []

@@ -98,10 +98,15 @@ class SharedQueries:
         """All whose files may have rows, of somebody who is there or has gone."""
         return list(dict.fromkeys([*(one.base for one in self), *(base for base, _ in self._former)]))
 
-    def moved(self, base: str) -> None:
-        """The rows of these files are where they belong."""
-        self._former = {key: member for key, member in self._former.items() if key[0] != base}
-        self._log.drop_formers(base)
+    def formers(self, base: str) -> list[int]:
+        """The numbers of those who have gone, and of whom files have rows."""
+        return [number for name, number in self._former if name == base]
+
+    def moved(self, base: str, formers: Sequence[int]) -> None:
+        """All rows of some who have gone are where they belong."""
+        for number in formers:
+            self._former.pop((base, number), None)
+        self._log.drop_formers(base, formers)
 
     def roster(self, name: str) -> Roster:
         """The members as they are now."""
