@@ -67,6 +67,18 @@ class Settled(msgspec.Struct, frozen=True, tag=True):
     positions: Mapping[str, int]
 
 
+class SplitOff(msgspec.Struct, frozen=True, tag=True):
+    """Let a member of a shared query go on in a unit of its own."""
+
+    query: str
+
+
+class Rejoin(msgspec.Struct, frozen=True, tag=True):
+    """Let a member that was split off go on with the others."""
+
+    query: str
+
+
 class QueryEnded(msgspec.Struct, frozen=True, tag=True):
     """The query is gone; it saw each stream's rows up to this offset."""
 
@@ -82,5 +94,15 @@ class QueryFailed(msgspec.Struct, frozen=True, tag=True):
 
 
 Command: TypeAlias = (
-    RunStep | Commit | Recut | WakeAt | AskTimestamp | QueryStarted | Settled | QueryEnded | QueryFailed
+    RunStep
+    | Commit
+    | Recut
+    | WakeAt
+    | AskTimestamp
+    | QueryStarted
+    | Settled
+    | SplitOff
+    | Rejoin
+    | QueryEnded
+    | QueryFailed
 )

@@ -13,6 +13,7 @@ from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Port
 from penstock.model.query import Query
+from penstock.policies.apart import CrowdMember
 
 
 class _Event(msgspec.Struct, frozen=True, tag=True):
@@ -83,6 +84,16 @@ class SettleAsked(_Event, frozen=True, tag=True):
     """A query to process all that has arrived; `Settled` says when it stands there, before it goes on."""
 
     query: str
+
+
+class MembersChanged(_Event, frozen=True, tag=True):
+    """Who the members of a shared query are, with those split off from it, and what they want.
+
+    Without members it is gone. The policy decides who runs apart, when there are new estimates.
+    """
+
+    query: str
+    members: tuple[CrowdMember, ...]
 
 
 class QuerySuspended(_Event, frozen=True, tag=True):
@@ -157,6 +168,7 @@ Event: TypeAlias = (
     | QueriesSubmitted
     | QueryStopped
     | SettleAsked
+    | MembersChanged
     | QuerySuspended
     | QueryResumed
     | WeightChanged

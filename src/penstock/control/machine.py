@@ -18,6 +18,7 @@ from penstock.control import events as ev
 from penstock.control.alarms import Alarms
 from penstock.control.changes import Changes
 from penstock.control.commands import Command, Commit
+from penstock.control.crowds import Crowds
 from penstock.control.dispatch import Dispatcher
 from penstock.control.lifecycle import State
 from penstock.control.partitions import Partition, ThreadPlan
@@ -59,6 +60,7 @@ class Control:
             policy, threads or ThreadPlan(), estimates or Estimates(), oracle, most_rows, alarms
         )
         self._changes = changes
+        self._crowds = Crowds()
         self._board = changes.board
         self._dispatch = Dispatcher(changes.board, alarms)
         self._places = 0  # batches put into queues so far
@@ -72,13 +74,14 @@ class Control:
             ev.QueriesSubmitted: lambda event: changes.submit(event, self._out),
             ev.QueryStopped: lambda event: changes.stop(event, self._out),
             ev.SettleAsked: lambda event: changes.settle(event.query),
+            ev.MembersChanged: self._crowds.told,
             ev.QuerySuspended: lambda event: changes.suspend([event.query]),
             ev.QueryResumed: lambda event: changes.resume(event.query),
             ev.WeightChanged: lambda event: changes.weigh(event.query, event.weight),
             ev.PolicyChanged: lambda event: changes.use_policy(event.policy),
             ev.ThreadsChanged: lambda event: changes.use_threads(event.threads),
             ev.PriorityChanged: self._priority_changed,
-            ev.EstimatesChanged: lambda event: changes.use_estimates(event.estimates, recut=event.recut),
+            ev.EstimatesChanged: self._estimates_changed,
             ev.Restored: self._restored,
             ev.Ticked: self._ticked,
         }
@@ -172,6 +175,11 @@ class Control:
             if reader.queue.ended:
                 self._end_downstream(reader.queue)
 
+        for edge in unit.place.sinks:
+            query = self._board.graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
+            if query in self._crowds:
+                self._crowds.stepped(query, event.cost_s)
+
     def _step_failed(self, event: ev.StepFailed) -> None:
         unit, _ = self._dispatch.release(event.step, 0.0, switching=True)
         for reader in unit.readers:
@@ -183,6 +191,10 @@ class Control:
             self._changes.fail(list(dict.fromkeys(users)), event.reason, self._out)
 
     # --- the rest ---
+
+    def _estimates_changed(self, event: ev.EstimatesChanged) -> None:
+        self._changes.use_estimates(event.estimates, recut=event.recut)
+        self._crowds.decide(self._board.policy, event.estimates.fixed_s, self._out)
 
     def _priority_changed(self, event: ev.PriorityChanged) -> None:
         if not 0 <= event.partition < len(self._board.partitions):

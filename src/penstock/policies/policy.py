@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.policies.apart import BY_WISHES, Apart
 from penstock.policies.cuts.base import Cutter
 from penstock.policies.quantum import EVERYTHING, Quantum
 from penstock.policies.ranks.base import Rank
@@ -11,7 +12,7 @@ from penstock.policies.ranks.base import Rank
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How the graph is cut, how ready units are ordered, how much a step takes.
+    """How the graph is cut, how ready units are ordered, how much a step takes, who of a crowd runs apart.
 
     A unit is eligible once more than `tau` rows wait for it, or any if no more can come. `text` is what
     `parsing.parse` makes the same policy from.
@@ -22,6 +23,7 @@ class Policy:
     rank: Rank
     quantum: Quantum = EVERYTHING
     tau: int = 0
+    apart: Apart = BY_WISHES
 
     @property
     def needs_oracle(self) -> bool:

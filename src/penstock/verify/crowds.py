@@ -200,7 +200,7 @@ class _Crowd:
         return [0, *sorted(self.chance.randint(0, rows) for _ in range(PORTIONS - 1)), rows]
 
     def _change(self, engine: Engine, portion: int) -> None:
-        """Some come, some go, some are held, some go on."""
+        """Some come, some go, some are held, some go on, some are set apart."""
         left = self.size - len(self.texts)
         self._add(engine, left if portion == PORTIONS - 2 else min(left, self.size // PORTIONS + 1))
         for name in self.chance.sample(self.running, min(len(self.running), self.size // (3 * PORTIONS) + 1)):
@@ -210,6 +210,8 @@ class _Crowd:
             self.held.remove(name)
             self.running.append(name)
             engine.resume(name)
+        if self.running:
+            engine.run_apart(self.chance.choice(self.running), self.chance.choice((True, True, False, None)))
         if self.running and self.chance.random() < 0.5:
             name = self.running.pop(self.chance.randrange(len(self.running)))
             self.held.append(name)

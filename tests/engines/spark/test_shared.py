@@ -13,6 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from penstock.control.machine import Control
+from penstock.control.units import UnitState
 from penstock.engines.spark import distributing
 from penstock.engines.spark.bisection import culprits
 from penstock.engines.spark.engine import Engine
@@ -180,6 +182,84 @@ def test_members_are_held_and_come_back(spark: SparkSession, tmp_path: Path) -> 
         feed.end()
         engine.run("drained")
         crowd.check(spark)
+
+
+def test_members_run_apart_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(12))
+        crowd.add(32)
+        shared = engine.coordinator.shared
+        engine.start()
+        feed = Feed(engine, 13)
+        members = [name for name in crowd.running if shared.of(name) is not None]
+        for turn in range(6):
+            chosen = crowd.chance.sample(members, 4)
+            for name in chosen:
+                engine.run_apart(name)
+            feed.push(4, 40)
+            engine.run_apart(chosen[0], apart=False)  # maybe before it has gone
+            feed.push(4, 40)
+            assert engine.settle(300)
+            if turn == 2:
+                engine.use_policy("weighted-round-robin")
+            apart = [one for one in shared if one.base != one.name]
+            assert turn == 0 or apart
+            for name in chosen:
+                engine.run_apart(name, apart=False)
+        for name in members:  # the policy may have found reasons of its own
+            engine.run_apart(name, apart=False)
+        feed.push(8, 60)
+        assert engine.settle(300)
+        eventually(lambda: not _asked_again(engine, [one.name for one in shared if one.base != one.name]))
+        feed.end()
+        engine.run("drained")
+        crowd.check(spark)
+
+
+def _asked_again(engine: Engine, apart: list[str]) -> list[str]:
+    """Control moves one at a time, when there are new estimates."""
+    engine.coordinator.call(engine.coordinator.estimate)
+    return apart
+
+
+def test_one_that_matters_more_is_set_apart(spark: SparkSession, tmp_path: Path) -> None:
+    def create(name: str, weight: float, least: int) -> str:
+        wish = f"WITH (weight = {weight})"
+        return f"CREATE CONTINUOUS QUERY {name} {wish} AS SELECT id FROM temps WHERE id > {least};"
+
+    with make(spark, tmp_path, policy="fas-mcq") as engine:
+        engine.execute(STREAMS)
+        engine.execute(create("special", 1.0, 3) + "".join(create(f"q{n}", 0.1, n) for n in range(6)))
+        engine.execute("CREATE CONTINUOUS QUERY d AS SELECT id FROM doors;")
+        engine.start()
+        feed = Feed(engine, 14)
+        feed.push(4, 40)
+        shared = engine.coordinator.shared
+        control = engine.coordinator.control
+
+        def runs_as() -> tuple[str, str]:
+            found = shared.of("special")
+            assert found is not None
+            return found[0].name, found[0].base
+
+        engine.coordinator.call(engine.coordinator.estimate)
+        eventually(lambda: runs_as()[0] != runs_as()[1])
+        own, base = runs_as()
+        weights = {unit.weight for unit in control.units.values() if own in _queries(control, unit)}
+        assert weights == {1.0}
+        assert {u.weight for u in control.units.values() if _queries(control, u) == {base}} == {0.1}
+        engine.use_policy("fcfs")  # which looks at no weights
+        feed.push(4, 40)
+        engine.coordinator.call(engine.coordinator.estimate)
+        eventually(lambda: runs_as()[0] == runs_as()[1])
+        feed.end()
+        engine.run("drained")
+        assert engine.results("special").num_rows == engine.results("q3").num_rows > 0
+
+
+def _queries(control: Control, unit: UnitState) -> set[str]:
+    return {query for name in unit.place.unit.operators for query in control.graph.users[name]}
 
 
 def test_each_has_a_directory_in_the_end(spark: SparkSession, tmp_path: Path) -> None:

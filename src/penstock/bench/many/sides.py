@@ -21,14 +21,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, functions
-from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.bench.arriving import Dropper
 from penstock.bench.many.mixes import JOINED_S, Question, Setting
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.fan_out import DIRECTORY, by_member
-from penstock.engines.spark.session import SparkSession
+from penstock.engines.spark.session import DataFrame, SparkSession, StreamingQuery
 
 SideName = Literal["penstock", "queries", "foreachbatch"]
 SIDES: tuple[SideName, ...] = ("penstock", "queries", "foreachbatch")
@@ -246,9 +244,9 @@ class OneForAll(_Structured):
         self._widths = sorted(widths - {0})
         self._pool = ThreadPoolExecutor(_THREADS)
         streams = self.setting.streams
-        frame = self._read(0).withColumn("kind", functions.lit(streams[0].name))
+        frame = self._read(0).selectExpr("*", f"'{streams[0].name}' AS kind")
         for number, stream in enumerate(streams[1:], 1):
-            other = self._read(number).withColumn("kind", functions.lit(stream.name))
+            other = self._read(number).selectExpr("*", f"'{stream.name}' AS kind")
             frame = frame.unionByName(other, allowMissingColumns=True)
         self._query = (
             frame.writeStream.foreachBatch(self._batch)
@@ -265,12 +263,12 @@ class OneForAll(_Structured):
         session = batch.sparkSession
         before, after = self._mark, self._mark
         if self._look_back_s:
-            latest = batch.agg(functions.max("t").cast("double")).first()
+            latest = batch.selectExpr("CAST(max(t) AS DOUBLE)").first()
             if latest is not None and latest[0] is not None:
                 after = max(after, latest[0])
         for stream in self.setting.streams:
             names = [part.split()[0] for part in stream.columns.split(",")]
-            new = batch.filter(functions.col("kind") == stream.name).select(*names)
+            new = batch.filter(f"kind = '{stream.name}'").select(*names)
             new.createOrReplaceTempView(stream.name)
             if self._look_back_s:
                 held.append(self._remember(stream.name, new, before, after))
@@ -285,17 +283,17 @@ class OneForAll(_Structured):
 
     def _remember(self, stream: str, new: DataFrame, before: float, after: float) -> DataFrame:
         """Views of the rows of closed windows and of recent ones; keeps what the next batch needs of them."""
-        fresh = new.withColumn("fresh", functions.lit(True))
+        fresh = new.selectExpr("*", "TRUE AS fresh")
         kept = self._kept.get(stream)
         rows = fresh if kept is None else kept.unionByName(fresh)
         rows = rows.persist()
         rows.createOrReplaceTempView(f"{stream}_recent")
         for width in self._widths:
             low, high = before // width * width, after // width * width
-            at = functions.col("t").cast("double")
-            rows.filter((at >= low) & (at < high)).createOrReplaceTempView(f"{stream}_closed_{width}")
-        left = rows.filter(functions.col("t").cast("double") >= after - self._look_back_s)
-        self._kept[stream] = left.withColumn("fresh", functions.lit(False)).localCheckpoint()
+            closed = rows.filter(f"CAST(t AS DOUBLE) >= {low} AND CAST(t AS DOUBLE) < {high}")
+            closed.createOrReplaceTempView(f"{stream}_closed_{width}")
+        left = rows.filter(f"CAST(t AS DOUBLE) >= {after - self._look_back_s}").drop("fresh")
+        self._kept[stream] = left.selectExpr("*", "FALSE AS fresh").localCheckpoint()
         return rows
 
     def _one(self, session: SparkSession, question: Question, number: int) -> None:

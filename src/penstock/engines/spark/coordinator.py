@@ -27,8 +27,10 @@ from penstock.control.commands import (
     QueryFailed,
     QueryStarted,
     Recut,
+    Rejoin,
     RunStep,
     Settled,
+    SplitOff,
     Take,
     WakeAt,
 )
@@ -48,6 +50,7 @@ from penstock.control.events import (
 from penstock.control.machine import Control
 from penstock.engines.spark.bisection import culprits
 from penstock.engines.spark.commit_log import CommitLog
+from penstock.engines.spark.crowds import CrowdWatch
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.ingest import Ingested
 from penstock.engines.spark.layouts import Layouts, Needs, layouts
@@ -162,6 +165,7 @@ class Coordinator:
         self.finished: Callable[[str], None] = lambda _: None
         self.planned = Graph()  # with all queries that were accepted
         self.membership = Membership(self)
+        self.crowds = CrowdWatch(self)
         self.monitor = Monitor()
         self.totals = Totals()
         self.waited_s = 0.0  # how long rows waited until they were processed, lately
@@ -335,6 +339,10 @@ class Coordinator:
                 self._started(query, dict(starts))
             case Settled(query, positions):
                 self.membership.settled(query, positions)
+            case SplitOff(query):
+                self.membership.split_off(query)
+            case Rejoin(query):
+                self.membership.come_together(query)
             case QueryEnded(query, ends):
                 self._ended(query, dict(ends))
             case QueryFailed(query, reason):
@@ -705,13 +713,15 @@ class Coordinator:
     # --- estimates ---
 
     def _estimate(self) -> None:
-        """Tells control what steps have cost lately."""
-        at_s = now_s()
-        if at_s - self._estimated_s < ESTIMATE_S or not self.monitor.changed:
-            return
-        self._estimated_s = at_s
-        estimates = self.monitor.estimates(self._graph)
-        self.handle(EstimatesChanged(self.now(), estimates))
+        """Now and then tells control what steps have cost lately."""
+        if now_s() - self._estimated_s >= ESTIMATE_S and self.monitor.changed:
+            self.estimate()
+
+    def estimate(self) -> None:
+        """Tells control what steps have cost lately, and who there is."""
+        self._estimated_s = now_s()
+        self.crowds.look()
+        self.handle(EstimatesChanged(self.now(), self.monitor.estimates(self._graph)))
 
 
 def now_s() -> float:

@@ -388,6 +388,14 @@ class Engine:
         name = self._registrar.known(query)
         self._call(lambda: self._registrar.resume(name))
 
+    def run_apart(self, query: str, apart: bool | None = True) -> None:
+        """Lets a query run by itself though others differ from it in constants only, or with them.
+
+        With None the policy decides again. Results are the same.
+        """
+        name = self._registrar.known(query)
+        self._call(lambda: self._coordinator.crowds.ask(name, apart))
+
     # --- what is going on ---
 
     @property

@@ -45,6 +45,7 @@ class Membership:
         self._back: dict[str, str] = {}  # what is to come back, and to which
         self._later: dict[str, list[Callable[[], None]]] = {}  # what waits until one of them is done
         self.opened: Callable[[Query], None] = lambda _: None  # one more shared query will run
+        self.regrouped: Callable[[str], None] = lambda _: None  # a shared query has other members
 
     # --- coming ---
 
@@ -61,6 +62,8 @@ class Membership:
         if shared in self._apart:
             self._take_along(shared)
             self._done(shared)
+            self.regrouped(shared)
+            self.regrouped(self._shared.get(shared).base)
             self.stepped(shared)
             return
         self._shared.start(shared, starts)
@@ -143,7 +146,9 @@ class Membership:
     def regraphing(self, graph: Graph) -> None:
         """The graph is about to change: who comes back brings along what is remembered of them."""
         for own in [own for own in self._back if own not in graph.queries and own in self._of.graph.queries]:
-            self._bring_along(own, self._back.pop(own))
+            base = self._back.pop(own)
+            self._bring_along(own, base)
+            self._of.at(0.0, partial(self.regrouped, base))
             self._log.set("back", self._back)
             self._done(own)
 
@@ -241,6 +246,32 @@ class Membership:
             if mine.pieces:
                 self._of.put_state(name, State((*theirs.pieces, *mine.pieces), numbers))
 
+    def split_off(self, query: str) -> None:
+        """Control says that a member is to run apart, if nothing else is going on with it."""
+        found = self._shared.of(query)
+        if found is None or found[0].base != found[0].name or len(found[0].members) < 2:
+            return
+        if query not in self._leaving and not self._is_moving(query):
+            self.split(query, suspended=False)
+
+    def come_together(self, query: str) -> None:
+        """Control says that a member is to run with the others again."""
+        found = self._shared.of(query)
+        if found is not None and not self._is_moving(query):
+            self.rejoin(found[0].name)
+
+    def runs_apart(self, query: str) -> bool:
+        """Whether a member runs apart, or will."""
+        found = self._shared.of(query)
+        assert found is not None
+        if any(whom == query for _, whom in self._apart.values()):
+            return True
+        return found[0].base != found[0].name and found[0].name not in self._back
+
+    def is_leaving(self, query: str) -> bool:
+        """Whether a member goes as soon as it can."""
+        return query in self._leaving
+
     # --- holding ---
 
     def suspend(self, query: str) -> None:
@@ -296,14 +327,15 @@ class Membership:
         else:
             go_on()
 
-    def _is_moving(self, query: str, then: Callable[[], None]) -> bool:
-        """Whether a member is on its way from one shared query to another; if so, that is done afterwards."""
+    def _is_moving(self, query: str, then: Callable[[], None] | None = None) -> bool:
+        """Whether a member is on its way from one shared query to another; `then` is done afterwards."""
         found = self._shared.of(query)
         assert found is not None
         moving = [own for own, (_, whom) in self._apart.items() if whom == query]
         if found[0].name in self._back and found[0].name not in self._of.planned.queries:
             moving.append(found[0].name)
-        for own in moving[:1]:
+        for own in moving[:1] if then is not None else ():
+            assert then is not None
             self._later.setdefault(own, []).append(then)
         return bool(moving)
 

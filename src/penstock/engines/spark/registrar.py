@@ -44,6 +44,7 @@ from penstock.engines.spark.sources.types import arrow_schema
 from penstock.errors import PolicyError, QueryError, closest
 from penstock.model.operators import Join
 from penstock.model.operators import Source as StreamSource
+from penstock.model.qos import QoS
 from penstock.model.query import Query
 from penstock.model.schema import Schema
 from penstock.plan import document
@@ -111,6 +112,8 @@ class Registrar:
         coordinator.shared.number_of = lambda stream: self._numbers[stream]
         coordinator.finished = partial(self.stop, drain=False)
         coordinator.membership.opened = self._add_own_sink
+        coordinator.membership.regrouped = self._weigh
+        coordinator.crowds.wish_of = self._wish
 
     # --- statements ---
 
@@ -243,6 +246,10 @@ class Registrar:
         """A query counts for what was asked, a shared one for its weightiest member."""
         if name in self._coordinator.planned.queries:
             self._handle(WeightChanged(self._coordinator.now(), name, self._weight(name)))
+
+    def _wish(self, name: str) -> QoS:
+        known = self.catalog.queries.get(name)
+        return known.qos if known is not None else QoS()
 
     def _weight(self, name: str) -> float:
         known = (self.catalog.queries.get(one) for one in self._coordinator.shared.queries(name))

@@ -13,11 +13,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkContext
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import EngineError
 
-__all__ = ["SparkSession", "is_alive", "is_local", "make", "own"]
+__all__ = ["DataFrame", "SparkSession", "StreamingQuery", "is_alive", "is_local", "make", "own"]
 
 JAVA_VERSION = 17
 
