@@ -88,6 +88,26 @@ def shaped(query: Query) -> Shaped | None:
     return Shaped(shape, tuple(constant.value for constant in constants), plan.titles)
 
 
+def on_top(query: Query) -> Shaped:
+    """Any query as a member of a shape without constants: the roster stands right below its sink."""
+    root = query.root
+    sink = root.operator
+    assert isinstance(sink, Sink)
+    (below,) = root.children
+    schemas: dict[int, Schema] = {}
+    for node in root.post_order():
+        schemas[id(node)] = output_schema(node.operator, tuple(schemas[id(child)] for child in node.children))
+    names = schemas[id(below)].names
+    shown = sink.columns or tuple(Column(name, quoted(name)) for name in names)
+    roster = Join("TRUE", relation="", relation_schema=Schema((Field(MEMBER, "int"),)), roster=True)
+    columns = tuple(replace(column, name=f"c{n}") for n, column in enumerate(shown))
+    made = PlanNode(Sink("", (*columns, *_plain((MEMBER,)))), (PlanNode(roster, root.children, root.ports),))
+    form = forms(made)[id(made)]
+    return Shaped(
+        Shape(form.node, Schema(()), False, form.digest), (), tuple(column.name for column in shown)
+    )
+
+
 def under_name(query: Query, name: str) -> Query:
     """A shared query under another name, with the roster of that name."""
 

@@ -277,6 +277,10 @@ def _alter(at: Cursor) -> AlterQuery:
         raise at.error("only a query can be altered; drop this and create it anew")
     at.expect("QUERY")
     name = at.name("the query")
+    if at.take("AS"):
+        return AlterQuery(at.subject, name, select=_select(at))
+    if at.peek() != "SET":
+        raise at.error("expected SET (weight = 0.5), or AS SELECT", at.here)
     at.expect("SET")
     changes: dict[str, float | None] = {}
     for option, here in names_in_parentheses(at, "an option"):

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, assert_never
 
+from sqlglot import exp
+
 from penstock.errors import SqlError, closest
 from penstock.model.operators import Aggregate, Join, Sink, Split, output_schema
 from penstock.model.qos import QoS
@@ -232,9 +234,30 @@ class _At:
     def alter(self, one: AlterQuery) -> tuple[Catalog, Answer]:
         """Other wishes for a query that may be running."""
         query = self._known_query(one.name, one.span)
+        if one.select is not None:
+            return self._redefine(one, query, one.select)
         qos = replace(query.qos, **_asked(one.changes))
         changed = replace(query, qos=qos)
         return self._catalog.having("queries", query.name, changed), Answer(f"query '{query.name}' altered")
+
+    def _redefine(self, one: AlterQuery, query: Query, select: exp.Expr) -> tuple[Catalog, Answer]:
+        """Another SELECT with the same columns, since who reads the results has seen those."""
+        if query.one_time or query.name in self._catalog.stopped:
+            what = "is evaluated once" if query.one_time else "is stopped"
+            raise self._error(one.span, f"query '{query.name}' {what}; create another")
+        bound = bind_select(self._sql, select, self._catalog)
+        root = bound.relation.above(Sink(query.name))
+        old, new = (_columns(plan) for plan in (query.root, root))
+        if old != new:
+            raise self._error(
+                one.span,
+                f"query '{query.name}' puts out ({old}), not ({new}); keep that, or create another query",
+            )
+        changed = replace(query, root=root)
+        catalog = self._catalog.having("queries", query.name, changed)
+        return catalog.having("reads", query.name, bound.reads), Answer(
+            f"query '{query.name}' altered", query=changed
+        )
 
     def stop(self, one: StopQuery) -> tuple[Catalog, Answer]:
         """The query stays in the catalog until it is dropped."""
@@ -412,3 +435,11 @@ def _wishes(qos: QoS) -> str:
         "weight": f"{qos.weight:g}" if qos.weight != 1.0 else None,
     }
     return ", ".join(f"{name} {text}" for name, text in shown.items() if text is not None)
+
+
+def _columns(root: PlanNode) -> str:
+    """The columns of a plan's result, as text."""
+    schemas: dict[int, Schema] = {}
+    for node in root.post_order():
+        schemas[id(node)] = output_schema(node.operator, tuple(schemas[id(child)] for child in node.children))
+    return ", ".join(f"{field.name} {field.type}" for field in schemas[id(root)].fields)

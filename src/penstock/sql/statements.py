@@ -99,11 +99,15 @@ class CreateSink:
 
 @dataclass(frozen=True, slots=True)
 class AlterQuery:
-    """`ALTER QUERY q SET (weight = 0.5, latency = '2s')`, while it runs; None takes a wish back."""
+    """`ALTER QUERY q SET (weight = 0.5, latency = '2s')`, while it runs; None takes a wish back.
+
+    Or `ALTER QUERY q AS SELECT …`: something else from now on, with the same columns.
+    """
 
     span: Span
     name: str
-    changes: Mapping[str, float | None]
+    changes: Mapping[str, float | None] = field(default_factory=dict)
+    select: exp.Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

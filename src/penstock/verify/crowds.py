@@ -51,7 +51,7 @@ class Script:
 
     world: str
     streams: tuple[str, ...]
-    queries: tuple[tuple[str, str], ...]  # what stands before a query's name, and after it
+    queries: tuple[str, ...]  # what stands behind their names: `AS SELECT …`
 
 
 def script(sql: str) -> Script:
@@ -69,12 +69,26 @@ def script(sql: str) -> Script:
             case CreateTable() | CreateView() | SplitStream():
                 world.append(f"{text};\n")
             case CreateQuery(span=span, one_time=False, start=None, stop=None):
-                queries.append((text[: span.start], text[span.end :]))
+                queries.append(_selected(text[span.end :]))
             case CreateSink():
                 pass
     if not queries:
         raise ExperimentError("the file has no continuous query to make variants of")
     return Script("".join(world), tuple(streams), tuple(queries))
+
+
+def _selected(text: str) -> str:
+    """`AS SELECT …`, without the wishes before it."""
+    depth = 0
+    for token in tokenize(text):
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0 and token.text.upper() == "AS":
+            return text[token.start :]
+    raise AssertionError(text)
+
+
+def _created(name: str, text: str) -> str:
+    return f"CREATE CONTINUOUS QUERY {name} {text};\n"
 
 
 def _statements(sql: str) -> Iterator[str]:
@@ -146,7 +160,8 @@ class _Crowd:
     parts: Script
     size: int
     chance: random.Random
-    texts: dict[str, str] = field(default_factory=dict)
+    patterns: dict[str, str] = field(default_factory=dict)  # what each is a variant of
+    texts: dict[str, list[str]] = field(default_factory=dict)  # what each has been, one after the other
     running: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)
     shared: int = 0
@@ -200,7 +215,7 @@ class _Crowd:
         return [0, *sorted(self.chance.randint(0, rows) for _ in range(PORTIONS - 1)), rows]
 
     def _change(self, engine: Engine, portion: int) -> None:
-        """Some come, some go, some are held, some go on, some are set apart."""
+        """Some come, some go, some are altered, some are held, some go on, some are set apart."""
         left = self.size - len(self.texts)
         self._add(engine, left if portion == PORTIONS - 2 else min(left, self.size // PORTIONS + 1))
         for name in self.chance.sample(self.running, min(len(self.running), self.size // (3 * PORTIONS) + 1)):
@@ -210,6 +225,9 @@ class _Crowd:
             self.held.remove(name)
             self.running.append(name)
             engine.resume(name)
+        for name in self.chance.sample(self.running, min(len(self.running), self.size // PORTIONS + 1)):
+            self.texts[name].append(varied(self.patterns[name], self.chance))
+            engine.execute(f"ALTER QUERY {name} {self.texts[name][-1]};")
         if self.running:
             engine.run_apart(self.chance.choice(self.running), self.chance.choice((True, True, False, None)))
         if self.running and self.chance.random() < 0.5:
@@ -218,31 +236,43 @@ class _Crowd:
             engine.suspend(name)
 
     def _add(self, engine: Engine, count: int) -> None:
-        new: dict[str, str] = {}
+        new: list[str] = []
         for _ in range(count):
-            before, after = self.chance.choice(self.parts.queries)
-            name = f"v{len(self.texts) + len(new)}"
-            new[name] = f"{before}{name}{varied(after, self.chance)};\n"
+            name = f"v{len(self.texts)}"
+            new.append(name)
+            self.patterns[name] = self.chance.choice(self.parts.queries)
+            self.texts[name] = [varied(self.patterns[name], self.chance)]
         if new:
-            engine.execute("".join(new.values()))
-            self.texts |= new
+            engine.execute("".join(_created(name, self.texts[name][0]) for name in new))
             self.running += new
             _wait(lambda: all("from" in engine.coordinator.results.lives.get(name, {}) for name in new))
             shared = engine.coordinator.shared
             self.shared += sum(shared.of(name) is not None for name in new)
 
     def verdicts(self, spark: SparkSession, schedule: Schedule) -> Iterator[Verdict]:
-        """Each against batch over its own rows; those with the same rows together."""
-        alike: dict[str, list[str]] = {}
-        for name, life in self.lives.items():
-            alike.setdefault(repr((life.get("from"), life.get("to"))), []).append(name)
-        for names in alike.values():
-            wanted = translate(self.parts.world + "".join(self.texts[name] for name in names))
-            view = rows_of(self.tables, self.lives[names[0]])
-            theirs = evaluate(spark, {name: wanted[name] for name in names}, view)
-            for name in names:
-                wrong = self.failures.get(name) or difference(self.found[name], theirs[name])
-                yield Verdict(schedule, name, theirs[name].num_rows, wrong)
+        """Each against batch over its own rows; what has the same rows together."""
+        alike: dict[str, list[tuple[str, int]]] = {}
+        for name in self.texts:
+            for place, period in enumerate(self._periods(name)):
+                alike.setdefault(repr(period), []).append((name, place))
+        theirs: dict[tuple[str, int], pa.Table] = {}
+        for keys in alike.values():
+            texts = {f"{name}_{place}": self.texts[name][place] for name, place in keys}
+            wanted = translate(self.parts.world + "".join(_created(*one) for one in texts.items()))
+            view = rows_of(self.tables, self._periods(keys[0][0])[keys[0][1]])
+            found = evaluate(spark, {name: wanted[name] for name in texts}, view)
+            theirs |= {(name, place): found[f"{name}_{place}"] for name, place in keys}
+        for name, definitions in self.texts.items():
+            parts = [theirs[name, place] for place in range(len(definitions))]
+            expected = pa.concat_tables([part.cast(parts[0].schema) for part in parts])
+            wrong = self.failures.get(name) or difference(self.found[name], expected)
+            yield Verdict(schedule, name, expected.num_rows, wrong)
+
+    def _periods(self, name: str) -> list[Mapping[str, Any]]:
+        """Between which offsets a query was what; one that was stopped first was never what it was to be."""
+        life = self.lives[name]
+        now = {key: life[key] for key in ("from", "to") if key in life}
+        return [*life.get("before", []), now]
 
 
 def rows_of(tables: Mapping[str, pa.Table], life: Mapping[str, Any]) -> dict[str, pa.Table]:

@@ -67,9 +67,9 @@ def admitted(
             continue
         name = begun.get(digest) or running.shared.get(digest)
         if name is None:
-            name = begun[digest] = _name(digest, {*running.names, *begun.values()})
+            name = begun[digest] = shared_name(digest, {*running.names, *begun.values()})
             own = form.shape.query(name)
-            own = replace(own, root=estimated(_since(own.root, since) if since else own.root, rates))
+            own = replace(own, root=estimated(own_since(own.root, since) if since else own.root, rates))
             found.graph = merge(found.graph, [own])
             found.shared.append((own, form.shape))
         found.members.setdefault(name, []).append((query.name, form))
@@ -99,12 +99,13 @@ def _may_share(query: Query) -> bool:
 
 
 def _alone(found: Admitted, query: Query, since: int) -> None:
-    own = replace(query, root=_since(query.root, since)) if since else query
+    own = replace(query, root=own_since(query.root, since)) if since else query
     found.graph = merge(found.graph, [own])
     found.alone.append(own)
 
 
-def _name(digest: str, taken: set[str]) -> str:
+def shared_name(digest: str, taken: set[str]) -> str:
+    """A name for a shared query of that shape."""
     name, count = f"shape-{digest[:8]}", 1
     while name in taken:
         count += 1
@@ -112,6 +113,6 @@ def _name(digest: str, taken: set[str]) -> str:
     return name
 
 
-def _since(root: PlanNode, since: int) -> PlanNode:
+def own_since(root: PlanNode, since: int) -> PlanNode:
     """A plan whose stateful operators are its own: they remember rows from its start on, and no others."""
     return mapped(root, lambda one: replace(one, since=since) if is_stateful(one) else one)  # type: ignore[arg-type]

@@ -48,6 +48,7 @@ from penstock.control.events import (
     TimestampAdvanced,
 )
 from penstock.control.machine import Control
+from penstock.engines.spark.altering import Altering
 from penstock.engines.spark.bisection import culprits
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.crowds import CrowdWatch
@@ -166,6 +167,7 @@ class Coordinator:
         self.planned = Graph()  # with all queries that were accepted
         self.membership = Membership(self)
         self.crowds = CrowdWatch(self)
+        self.altering = Altering(self)
         self.monitor = Monitor()
         self.totals = Totals()
         self.waited_s = 0.0  # how long rows waited until they were processed, lately
@@ -339,6 +341,7 @@ class Coordinator:
                 self._started(query, dict(starts))
             case Settled(query, positions):
                 self.membership.settled(query, positions)
+                self.altering.settled(query, positions)
             case SplitOff(query):
                 self.membership.split_off(query)
             case Rejoin(query):
@@ -699,8 +702,11 @@ class Coordinator:
         self.results.put_life(query)
         if query in self.shared:
             self.membership.begun(query, starts)
+        self.altering.begun(query, starts)
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
+        if self.altering.replaced(query):
+            return
         if query in self.shared:
             self.membership.ended(query)
         self.results.ended(query, ends)

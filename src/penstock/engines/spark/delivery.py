@@ -64,6 +64,11 @@ class Deliveries:
             self._of[query] = [name]
         return name in self._sinks
 
+    def detach(self, query: str, name: str) -> None:
+        """A query's results go to that sink no more; it keeps what it has."""
+        if name in self._of.get(query, ()):
+            self._of[query].remove(name)
+
     def remove(self, name: str) -> None:
         """A sink that gets nothing more."""
         self._sinks.pop(name, None)

@@ -91,7 +91,7 @@ class Membership:
         assert found is not None
         shared, _ = found
         self._log.set("stopping", {**self._log.get("stopping", {}), query: drain})
-        if self._is_moving(query, lambda: self.stop(query, drain=drain)):
+        if self.is_moving(query, lambda: self.stop(query, drain=drain)):
             return
         if shared.name not in self._of.control.graph.queries:  # it has not begun
             self._gone(query, {})
@@ -131,8 +131,12 @@ class Membership:
         self._of.failures.pop(query, None)
         stopping = {n: d for n, d in self._log.get("stopping", {}).items() if n != query}
         self._log.set("stopping", stopping)
-        if not found[0].members:
-            self._of.at(0.0, lambda: self._stop_empty(found[0].name))
+        self.emptied(found[0].name)
+
+    def emptied(self, shared: str) -> None:
+        """Somebody has left; a shared query without members ends."""
+        if not self._shared.get(shared).members:
+            self._of.at(0.0, lambda: self._stop_empty(shared))
 
     def _stop_empty(self, shared: str) -> None:
         if shared in self._of.planned.queries and not self._shared.get(shared).members:
@@ -251,13 +255,13 @@ class Membership:
         found = self._shared.of(query)
         if found is None or found[0].base != found[0].name or len(found[0].members) < 2:
             return
-        if query not in self._leaving and not self._is_moving(query):
+        if query not in self._leaving and not self.is_moving(query) and not self._of.altering.is_busy(query):
             self.split(query, suspended=False)
 
     def come_together(self, query: str) -> None:
         """Control says that a member is to run with the others again."""
         found = self._shared.of(query)
-        if found is not None and not self._is_moving(query):
+        if found is not None and not self.is_moving(query):
             self.rejoin(found[0].name)
 
     def runs_apart(self, query: str) -> bool:
@@ -278,7 +282,7 @@ class Membership:
         """A member is held by itself."""
         found = self._shared.of(query)
         assert found is not None
-        if self._is_moving(query, lambda: self.suspend(query)):
+        if self.is_moving(query, lambda: self.suspend(query)):
             return
         if found[0].base != found[0].name and len(found[0].members) == 1:
             self._back.pop(found[0].name, None)
@@ -304,7 +308,7 @@ class Membership:
         """A member goes on, and then back to the others."""
         found = self._shared.of(query)
         assert found is not None
-        if not self._is_moving(query, lambda: self.resume(query)):
+        if not self.is_moving(query, lambda: self.resume(query)):
             self._of.hold(found[0].name, held=False)
             self.rejoin(found[0].name)
 
@@ -327,7 +331,7 @@ class Membership:
         else:
             go_on()
 
-    def _is_moving(self, query: str, then: Callable[[], None] | None = None) -> bool:
+    def is_moving(self, query: str, then: Callable[[], None] | None = None) -> bool:
         """Whether a member is on its way from one shared query to another; `then` is done afterwards."""
         found = self._shared.of(query)
         assert found is not None

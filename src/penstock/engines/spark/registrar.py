@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -22,7 +22,8 @@ from penstock.control.events import (
     WeightChanged,
 )
 from penstock.engines.spark import recovery
-from penstock.engines.spark.admitting import Admitted, Running, admitted
+from penstock.engines.spark.admitting import Admitted, Running, admitted, own_since, shared_name
+from penstock.engines.spark.altering import Alteration
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
 from penstock.engines.spark.delivery import Deliveries
@@ -31,7 +32,9 @@ from penstock.engines.spark.fan_out import TaggedFiles, named
 from penstock.engines.spark.ingest import IDLE_S, Feed, Standing
 from penstock.engines.spark.one_time import window_us
 from penstock.engines.spark.relations import Relations
+from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.session import SparkSession
+from penstock.engines.spark.shared import Shared
 from penstock.engines.spark.sinks import registry as sinks
 from penstock.engines.spark.sinks.base import Sink
 from penstock.engines.spark.sinks.files import FileSink
@@ -48,8 +51,10 @@ from penstock.model.qos import QoS
 from penstock.model.query import Query
 from penstock.model.schema import Schema
 from penstock.plan import document
+from penstock.plan.canonical import canonical
+from penstock.plan.costing import estimated
 from penstock.plan.schemas import derived_schemas
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shapes import MEMBER, Shaped, on_top
 from penstock.plan.sharing import merge, remove
 from penstock.plan.templates import Templates
 from penstock.policies.parsing import parse
@@ -113,6 +118,8 @@ class Registrar:
         coordinator.finished = partial(self.stop, drain=False)
         coordinator.membership.opened = self._add_own_sink
         coordinator.membership.regrouped = self._weigh
+        coordinator.altering.opened = self._open_shared
+        coordinator.altering.again = self._alter
         coordinator.crowds.wish_of = self._wish
 
     # --- statements ---
@@ -124,17 +131,27 @@ class Registrar:
         for statement in read(sql):
             catalog, answer = apply(catalog, statement, sql, at_s)
             effects.append((statement, answer))
-        created = [
-            answer.query for s, answer in effects if isinstance(s, CreateQuery) and answer.query is not None
+        asked = [(s, answer.query.name) for s, answer in effects if answer.query is not None]
+        created = {
+            name: catalog.queries[name]
+            for s, name in asked
+            if isinstance(s, CreateQuery) and name in catalog.queries  # it may have been dropped again
+        }
+        altered = [
+            answer.query
+            for s, answer in effects
+            if isinstance(s, AlterQuery) and answer.query is not None and answer.query.name not in created
         ]
         for statement, _ in effects:
             if isinstance(statement, SetPolicy):
                 check_policy(statement.policy)
+        for query in altered:
+            self._check_alterable(query.name)
         before, self.catalog = self.catalog, catalog
         streams = self._created
         self._number(before, catalog)
         try:
-            found = self._plan(created)
+            found = self._plan(list(created.values()))
         except BaseException:
             self.catalog, self._created = before, streams
             raise
@@ -143,6 +160,8 @@ class Registrar:
         self._start(found)
         for statement, _ in effects:
             self._effect(statement)
+        for query in altered:
+            self._alter(query)
         return [answer for _, answer in effects]
 
     def _plan(self, queries: Sequence[Query]) -> Admitted:
@@ -257,6 +276,8 @@ class Registrar:
 
     def stop(self, name: str, *, drain: bool) -> None:
         """Takes a query out, if it runs."""
+        if self._later(name, partial(self.stop, name, drain=drain)):
+            return
         self._shapes.pop(name, None)
         if self._coordinator.shared.of(name) is not None:
             self._coordinator.membership.stop(name, drain=drain)
@@ -272,8 +293,57 @@ class Registrar:
         self._handle(PolicyChanged(self._coordinator.now(), policy))
         self._log.set("policy", policy)
 
+    # --- something else while it runs ---
+
+    def _check_alterable(self, name: str) -> None:
+        held, runs_as = {*self._log.get("suspended", [])}, self._coordinator.shared.runs_as(name)
+        if name in self._coordinator.failures or runs_as in held:
+            raise QueryError(f"query '{name}' is held; resume it first, or stop it and create another")
+        if name not in self._coordinator.planned.queries and runs_as == name:
+            raise QueryError(f"query '{name}' does not run yet; stop it and create another")
+
+    def _alter(self, query: Query) -> None:
+        """A query is that from now on, as soon as nothing else is going on with it."""
+        coordinator, shared = self._coordinator, self._coordinator.shared
+        name, again = query.name, partial(self._alter, query)
+        if coordinator.altering.is_busy(name):
+            coordinator.altering.when_done(name, again)
+            return
+        found = shared.of(name)
+        if found is not None and coordinator.membership.is_moving(name, again):
+            return
+        form = self._templates.shaped(query)
+        if found is not None and form is not None and _takes(found[0], form):
+            coordinator.altering.begin(Alteration(query, form, found[0].name))
+            return
+        form = form or on_top(canonical(query))
+        self._since += 1
+        self._log.set("since", self._since)
+        taken = {*coordinator.planned.queries, *shared.bases()}
+        own = form.shape.query(shared_name(form.shape.digest, taken))
+        own = replace(own, root=estimated(own_since(own.root, self._since), self.catalog.rates()))
+        self._use(own)
+        self._shapes.pop(name, None)
+        coordinator.altering.begin(Alteration(query, form, shared.runs_as(name), own))
+
+    def _open_shared(self, query: Query, shaped: Shaped) -> None:
+        """A shared query that is to go on for another one."""
+        self._log.put_query(query.name, document.write(query), {})
+        self._log.put_results([(query.name, {})])
+        self._coordinator.shared.create(query, shaped.shape)
+        self._add_own_sink(query)
+
+    def _later(self, name: str, action: Callable[[], None]) -> bool:
+        """Whether a query is being altered; something is done about it afterwards."""
+        if self._coordinator.altering.is_busy(name):
+            self._coordinator.altering.when_done(name, action)
+            return True
+        return False
+
     def suspend(self, name: str) -> None:
         """Holds a query; its rows wait."""
+        if self._later(name, partial(self.suspend, name)):
+            return
         if self._coordinator.shared.of(name) is not None:
             self._coordinator.membership.suspend(name)
         else:
@@ -326,16 +396,13 @@ class Registrar:
         """A query's committed results: all of them if they go to files, else the last ones."""
         out, format_, columns = self._places.out, self._places.format, self._columns(query)
         found = self._coordinator.shared.files_of(query)
-        if found is not None:
-            base, member = found
-            sink = self._deliveries.get(base)
-            if isinstance(sink, TaggedFiles) and out is not None:
-                moved = read_files(out / query, format_, columns)
-                return pa.concat_tables([moved, sink.read(member).cast(columns)])
-            if isinstance(sink, MemorySink):
-                rows = sink.rows()
-                mine = rows.filter(pc.equal(rows[MEMBER], member.number))
-                return named(mine.drop_columns([MEMBER]), member).cast(columns)
+        if found:
+            own = self._deliveries.get(query)  # of a query that ran by itself before it was altered
+            parts = [own.rows()] if isinstance(own, MemorySink) else []
+            if out is not None:
+                parts = [read_files(out / query, format_, columns)]
+            parts += [self._shared_results(base, member).cast(columns) for base, member in found]
+            return pa.concat_tables(parts)
         for sink in self._deliveries.sinks_of(query):
             if isinstance(sink, MemorySink):
                 return sink.rows()
@@ -343,10 +410,21 @@ class Registrar:
             return read_files(out / query, format_, columns)
         raise QueryError(f"query '{query}' keeps no results")
 
+    def _shared_results(self, base: str, member: Member) -> pa.Table:
+        """A member's rows where all members' are."""
+        sink = self._deliveries.get(base)
+        if isinstance(sink, TaggedFiles):
+            return sink.read(member)
+        assert isinstance(sink, MemorySink)
+        rows = sink.rows()
+        mine = rows.filter(pc.equal(rows[MEMBER], member.number))
+        return named(mine.drop_columns([MEMBER]), member)
+
     # --- after a crash ---
 
     def restore(self) -> None:
         """Takes up what is in the state directory; the first thing that control hears of."""
+        altering = self._coordinator.altering.forget()
         stood = recovery.stood(self._log)
         for sql, at_s in self._log.statements():
             for statement in read(sql):
@@ -381,6 +459,9 @@ class Registrar:
             weights = {query.name: self._weight(query.name) for query in stood.queries}
             recovery.restore(self._coordinator, stood, weights)
             self._ask_again(stood)
+            self._coordinator.altering.restore()
+            for name in altering:
+                self._alter(self.catalog.queries[name])
         self._coordinator.committed()
         for n, name, ref in self._log.outbox():
             self._deliveries.post(n, name, ref)
@@ -427,6 +508,11 @@ def check_policy(text: str) -> None:
     """Refuses a policy that there is not, or that cannot run here."""
     if parse(text).needs_oracle:
         raise PolicyError(f"policy '{text}' needs the true cost of every row, which only the simulator knows")
+
+
+def _takes(shared: Shared, form: Shaped) -> bool:
+    """Whether a member can have other constants where it is."""
+    return shared.instant and shared.base == shared.name and shared.digest == form.shape.digest
 
 
 def result_schema(query: Query) -> Schema:

@@ -184,6 +184,13 @@ class Results:
         self.one_time.pop(query, None)
         self.put_life(query)
 
+    def altered(self, query: str, ends: Mapping[str, int], starts: Mapping[str, int]) -> None:
+        """A query is something else from these offsets on."""
+        life = self.lives[query]
+        life["before"] = [*life.get("before", []), {"from": life["from"], "to": dict(ends)}]
+        life["from"] = dict(starts)
+        self.put_life(query)
+
     def put_life(self, query: str) -> None:
         """Records what is known of a query's life."""
         self._log.put_results([(query, self.lives[query])])

@@ -89,7 +89,8 @@ def index_of(condition: str, constants: Schema, rows: Schema) -> Index | None:
 class Member:
     """A query that runs as one of many: its number and constants, and where it has begun and ends.
 
-    `titles` is what it calls the columns of its result. Offsets are by stream.
+    `titles` is what it calls the columns of its result. Offsets are by stream. `before` is where rows of the
+    same query are from before it was altered: in whose files, and under which number.
     """
 
     query: str
@@ -98,6 +99,7 @@ class Member:
     titles: tuple[str, ...]
     starts: Mapping[str, int]
     ends: Mapping[str, int] | None = None
+    before: tuple[tuple[str, int], ...] = ()
 
 
 class Roster:

@@ -34,10 +34,16 @@ class Shared:
     members: dict[int, Member] = field(default_factory=dict)
     last: int = 0
 
-    def add(self, query: str, shaped: Shaped, starts: Mapping[str, int]) -> Member:
+    def add(
+        self,
+        query: str,
+        shaped: Shaped,
+        starts: Mapping[str, int],
+        before: tuple[tuple[str, int], ...] = (),
+    ) -> Member:
         """One more member."""
         self.last += 1
-        member = Member(query, self.last, shaped.constants, shaped.titles, starts)
+        member = Member(query, self.last, shaped.constants, shaped.titles, starts, before=before)
         self.members[member.number] = member
         return member
 
@@ -81,13 +87,15 @@ class SharedQueries:
         shared = self._shared.get(name)
         return [member.query for member in shared.members.values()] if shared is not None else [name]
 
-    def files_of(self, query: str) -> tuple[str, Member] | None:
-        """Whose files have the rows of a query that is or was a member, and as whom."""
+    def files_of(self, query: str) -> list[tuple[str, Member]]:
+        """Whose files may have rows of a query that is or was a member, and as whom."""
         found = self.of(query)
         if found is not None:
-            return found[0].base, found[1]
-        lives = [(base, one) for (base, _), one in self._former.items() if one.query == query]
-        return lives[-1] if lives else None
+            last = [(found[0].base, found[1])]
+        else:
+            last = [(base, one) for (base, _), one in self._former.items() if one.query == query][-1:]
+        earlier = [key for _, member in last for key in member.before if key in self._former]
+        return [*((key[0], self._former[key]) for key in earlier), *last]
 
     def in_files(self, base: str) -> list[Member]:
         """All whose rows are in these files."""
@@ -156,6 +164,20 @@ class SharedQueries:
             member = shared.add(query, shaped, starts)
             self._of[query] = name, member.number
             self._log.put_member(name, member.number, _member_values(member))
+        self._log.put_shared(name, _shared_values(shared))
+        self._changed(shared)
+
+    def change(self, query: str, name: str, shaped: Shaped, starts: Mapping[str, int]) -> None:
+        """A query goes on as another member, maybe of another shared query, from these offsets on."""
+        before: tuple[tuple[str, int], ...] = ()
+        found = self.of(query)
+        if found is not None:
+            before = (*found[1].before, (found[0].base, found[1].number))
+            self.leave(query)
+        shared = self._shared[name]
+        member = shared.add(query, shaped, starts, before)
+        self._of[query] = name, member.number
+        self._log.put_member(name, member.number, _member_values(member))
         self._log.put_shared(name, _shared_values(shared))
         self._changed(shared)
 
@@ -244,5 +266,11 @@ def _member(number: int, values: Mapping[str, Any], constants: Schema | None) ->
         for value, type_ in zip(values["constants"], types, strict=constants is not None)
     ]
     return Member(
-        values["query"], number, tuple(found), tuple(values["titles"]), values["starts"], values["ends"]
+        values["query"],
+        number,
+        tuple(found),
+        tuple(values["titles"]),
+        values["starts"],
+        values["ends"],
+        tuple((base, of) for base, of in values.get("before", ())),
     )

@@ -1,0 +1,165 @@
+"""Altering: a query becomes something else at one place in each stream, between two rows.
+
+Up to there it is what it was, and puts out the windows that were open; from there on it is a member of a
+shared query, with other constants or of another shape. Its name, its sinks and its results stay.
+
+- Where only constants differ, the shared query that it is a member of comes to stand at one place, and there
+  one row of its roster is exchanged for another.
+- Otherwise a new shared query begins beside what the query ran as, where that stands, and goes on for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
+from penstock.model.query import Query
+from penstock.plan.shapes import Shaped
+from penstock.plan.sharing import merge, remove
+
+if TYPE_CHECKING:
+    from penstock.engines.spark.coordinator import Coordinator
+
+#: What is under way, with the name of the shared query that is to go on; who was replaced and is to end.
+_ALTERING, _REPLACED = "altering", "replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """A query to become a member of something; `new` is that, if it does not run yet.
+
+    `runs_as` is what control knows the query as, until then.
+    """
+
+    query: Query
+    shaped: Shaped
+    runs_as: str
+    new: Query | None = None
+
+
+class Altering:
+    """Alterations that are under way, one at a time for each query."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._of, self._log = coordinator, coordinator.log
+        self._settling: dict[str, list[Alteration]] = {}  # by the shared query that comes to stand
+        self._beginning: dict[str, Alteration] = {}  # by the shared query that begins
+        self._busy: set[str] = set()
+        self._next: dict[str, list[Callable[[], None]]] = {}
+        self.opened: Callable[[Query, Shaped], None] = lambda _query, _shaped: None  # a shared query will run
+        self.again: Callable[[Query], None] = lambda _: None  # a query is to be altered from where it is now
+
+    def is_busy(self, query: str) -> bool:
+        """Whether a query is being altered."""
+        return query in self._busy
+
+    def when_done(self, query: str, action: Callable[[], None]) -> None:
+        """Does something when a query has been altered."""
+        self._next.setdefault(query, []).append(action)
+
+    def begin(self, alteration: Alteration) -> None:
+        """A query to be something else."""
+        query, new, runs_as = alteration.query.name, alteration.new, alteration.runs_as
+        self._busy.add(query)
+        self._log.set(_ALTERING, {**self._log.get(_ALTERING, {}), query: new.name if new else None})
+        if new is None:
+            self._settling.setdefault(runs_as, []).append(alteration)
+            self._of.handle(SettleAsked(self._of.now(), runs_as))
+            return
+        self._of.planned = merge(self._of.planned, [new])
+        self.opened(new, alteration.shaped)
+        self._beginning[new.name] = alteration
+        if runs_as == query:
+            self._of.hold(query, held=True, briefly=True)  # or it would have gone on when the other begins
+        self._of.handle(QueriesSubmitted(self._of.now(), (new,), runs_as))
+
+    def settled(self, shared: str, positions: Mapping[str, int]) -> None:
+        """A shared query stands at one place: rows of its roster can be exchanged."""
+        for alteration in self._settling.pop(shared, []):
+            self._alter(alteration, shared, positions)
+
+    def begun(self, shared: str, positions: Mapping[str, int]) -> None:
+        """A new shared query stands where the query does that it goes on for."""
+        alteration = self._beginning.pop(shared, None)
+        if alteration is not None:
+            self._alter(alteration, shared, positions)
+
+    def _alter(self, alteration: Alteration, target: str, positions: Mapping[str, int]) -> None:
+        query, of = alteration.query.name, self._of
+        if of.shared.runs_as(query) != alteration.runs_as:  # it failed meanwhile, and stands elsewhere
+            self._busy.discard(query)
+            if alteration.new is not None:
+                of.membership.emptied(target)
+            of.at(0.0, partial(self.again, alteration.query))
+            return
+        ends = of.control.positions(alteration.runs_as)
+        found = of.shared.of(query)
+        if found is not None:
+            before, member = found
+            if before.stateful:
+                of.drain(before.name, member.number)
+            of.shared.change(query, target, alteration.shaped, positions)
+            of.results.left(before.name, query)
+            of.membership.emptied(before.name)
+        else:
+            of.shared.change(query, target, alteration.shaped, positions)
+            self._replace(query)
+        of.results.altered(query, ends, positions)
+        self._log.set(_ALTERING, {n: new for n, new in self._log.get(_ALTERING, {}).items() if n != query})
+        of.at(0.0, partial(self._done, query))
+
+    def _done(self, query: str) -> None:
+        self._busy.discard(query)
+        self._of.membership.regrouped(self._of.shared.runs_as(query))
+        waiting = self._next.pop(query, [])
+        for number, action in enumerate(waiting):
+            if self.is_busy(query):
+                self._next[query] = waiting[number:]
+                return
+            action()
+
+    # --- queries that ran by themselves ---
+
+    def _replace(self, query: str) -> None:
+        """What ran by itself ends where it stands; it is held until then, whatever happens."""
+        self._of.drain(query)
+        self._of.results.deliveries.detach(query, query)
+        self._log.set(_REPLACED, [*self._log.get(_REPLACED, []), query])
+        self._of.hold(query, held=True)
+        self._of.at(0.0, partial(self._stop, query))
+
+    def _stop(self, query: str) -> None:
+        self._of.planned = remove(self._of.planned, query)
+        self._of.handle(QueryStopped(self._of.now(), query))
+
+    def replaced(self, query: str) -> bool:
+        """Whether what has ended is a query that goes on as a member of a shared one."""
+        names = self._log.get(_REPLACED, [])
+        if query not in names:
+            return False
+        self._log.set(_REPLACED, [name for name in names if name != query])
+        self._log.set("suspended", [name for name in self._log.get("suspended", []) if name != query])
+        self._log.drop_query(query)
+        return True
+
+    # --- after a crash ---
+
+    def forget(self) -> list[str]:
+        """Before anything is restored: what had not begun is undone, to be asked for again; whose it was."""
+        pending = self._log.get(_ALTERING, {})
+        with self._log.transaction():
+            for new in pending.values():
+                if new is not None:
+                    self._log.drop_query(new)
+                    self._log.drop_shared(new)
+            self._log.set(_ALTERING, {})
+        return list(pending)
+
+    def restore(self) -> None:
+        """What was replaced and had not ended."""
+        for query in self._log.get(_REPLACED, []):
+            self._of.results.deliveries.detach(query, query)
+            self._stop(query)
