@@ -51,3 +51,20 @@ def test_one_ends_beside_another_when_both_stand_at_one_place() -> None:
     driver.finish("b", 0)
     assert driver.of(QueryEnded) == [QueryEnded("p", {"s": 1})]
     assert "a" in driver.running
+
+
+def test_one_replaces_another_where_that_one_stands() -> None:
+    driver = Driver(query("q", select("b", select("a", stream()))), policy="round-robin")
+    driver.arrive()
+    driver.finish("a", 2)  # two rows wait before `b`
+    driver.arrive()
+    driver.send(QueriesSubmitted(driver.now_s, (query("p", select("c", stream())),), "q", replacing=True))
+    while not driver.of(QueryEnded):
+        driver.finish(next(iter(driver.running)), 1)
+    (started,) = [one for one in driver.of(QueryStarted) if one.query == "p"]
+    (ended,) = driver.of(QueryEnded)
+    assert ended.query == "q"
+    assert ended.ends == started.starts
+    assert set(driver.control.graph.queries) == {"p"}
+    driver.arrive()
+    assert "c" in driver.running

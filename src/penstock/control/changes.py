@@ -85,7 +85,16 @@ class Changes:
                 self._scheduled[query.name] = query
                 self._alarms.set(query.name, query.start_s, out)
         everything = len(now) == len(event.queries) and not self._scheduled
-        self._start(now, merged if everything else None, event.beside)
+        if event.replacing:
+            assert event.beside is not None
+            self._replace(now, event.beside)
+        else:
+            self._start(now, merged if everything else None, event.beside)
+
+    def _replace(self, queries: tuple[Query, ...], old: str) -> None:
+        graph = self._planned = remove(merge(self._planned, queries), old)
+        names = tuple(query.name for query in queries)
+        self.waiting.append(lambda: self._change(graph=graph, starting=names, ending=old, beside=old))
 
     def _start(
         self, queries: tuple[Query, ...], merged: Graph | None = None, beside: str | None = None

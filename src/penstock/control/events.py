@@ -63,10 +63,14 @@ class StepFailed(_Event, frozen=True, tag=True):
 
 
 class QueriesSubmitted(_Event, frozen=True, tag=True):
-    """Queries to be merged into the graph, together; `beside` another one, they begin where it stands."""
+    """Queries to be merged into the graph, together; `beside` another one, they begin where it stands.
+
+    With `replacing`, that one ends there.
+    """
 
     queries: tuple[Query, ...]
     beside: str | None = None
+    replacing: bool = False
 
 
 class QueryStopped(_Event, frozen=True, tag=True):

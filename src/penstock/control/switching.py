@@ -130,11 +130,8 @@ def _region(switch: Switch, old: Graph) -> set[str]:
     They are emptied first, so that the query begins or ends at one offset of each stream.
     """
     change = switch.change
-    region = set(old.members[change.beside]) if change.beside is not None else set()
-    if change.ending is not None:
-        return region if switch.discard else region | set(old.members[change.ending])
-    if change.settling is not None:
-        return set(old.members[change.settling])
+    emptied = [change.beside, change.settling, None if switch.discard else change.ending]
+    region = {name for query in emptied if query is not None for name in old.members[query]}
     shared = [
         name
         for query in change.starting

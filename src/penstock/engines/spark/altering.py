@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
+from penstock.control.events import QueriesSubmitted, SettleAsked
 from penstock.model.query import Query
 from penstock.plan.shapes import Shaped
 from penstock.plan.sharing import merge, remove
@@ -23,8 +23,8 @@ from penstock.plan.sharing import merge, remove
 if TYPE_CHECKING:
     from penstock.engines.spark.coordinator import Coordinator
 
-#: What is under way, with the name of the shared query that is to go on; who was replaced and is to end.
-_ALTERING, _REPLACED = "altering", "replaced"
+#: What is under way, with the name of the shared query that is to go on.
+_ALTERING = "altering"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class Altering:
         self._of, self._log = coordinator, coordinator.log
         self._settling: dict[str, list[Alteration]] = {}  # by the shared query that comes to stand
         self._beginning: dict[str, Alteration] = {}  # by the shared query that begins
+        self._replacing: dict[str, Mapping[str, int]] = {}  # what ran by itself and is about to end
         self._busy: set[str] = set()
         self._next: dict[str, list[Callable[[], None]]] = {}
         self.opened: Callable[[Query, Shaped], None] = lambda _query, _shaped: None  # a shared query will run
@@ -72,9 +73,11 @@ class Altering:
         self._of.planned = merge(self._of.planned, [new])
         self.opened(new, alteration.shaped)
         self._beginning[new.name] = alteration
-        if runs_as == query:
-            self._of.hold(query, held=True, briefly=True)  # or it would have gone on when the other begins
-        self._of.handle(QueriesSubmitted(self._of.now(), (new,), runs_as))
+        alone = runs_as == query
+        if alone:
+            self._of.planned = remove(self._of.planned, query)
+            self._of.draining.add(query)
+        self._of.handle(QueriesSubmitted(self._of.now(), (new,), runs_as, replacing=alone))
 
     def settled(self, shared: str, positions: Mapping[str, int]) -> None:
         """A shared query stands at one place: rows of its roster can be exchanged."""
@@ -95,19 +98,20 @@ class Altering:
                 of.membership.emptied(target)
             of.at(0.0, partial(self.again, alteration.query))
             return
-        ends = of.control.positions(alteration.runs_as)
         found = of.shared.of(query)
         if found is not None:
+            ends = of.control.positions(alteration.runs_as)
             before, member = found
             if before.stateful:
                 of.drain(before.name, member.number)
             of.shared.change(query, target, alteration.shaped, positions)
             of.results.left(before.name, query)
             of.membership.emptied(before.name)
+            of.results.altered(query, ends, positions)
         else:
             of.shared.change(query, target, alteration.shaped, positions)
-            self._replace(query)
-        of.results.altered(query, ends, positions)
+            of.results.deliveries.detach(query, query)  # it has got the windows that were open
+            self._replacing[query] = positions
         self._log.set(_ALTERING, {n: new for n, new in self._log.get(_ALTERING, {}).items() if n != query})
         of.at(0.0, partial(self._done, query))
 
@@ -123,26 +127,13 @@ class Altering:
 
     # --- queries that ran by themselves ---
 
-    def _replace(self, query: str) -> None:
-        """What ran by itself ends where it stands; it is held until then, whatever happens."""
-        self._of.drain(query)
-        self._of.results.deliveries.detach(query, query)
-        self._log.set(_REPLACED, [*self._log.get(_REPLACED, []), query])
-        self._of.hold(query, held=True)
-        self._of.at(0.0, partial(self._stop, query))
-
-    def _stop(self, query: str) -> None:
-        self._of.planned = remove(self._of.planned, query)
-        self._of.handle(QueryStopped(self._of.now(), query))
-
-    def replaced(self, query: str) -> bool:
+    def replaced(self, query: str, ends: Mapping[str, int]) -> bool:
         """Whether what has ended is a query that goes on as a member of a shared one."""
-        names = self._log.get(_REPLACED, [])
-        if query not in names:
+        starts = self._replacing.pop(query, None)
+        if starts is None:
             return False
-        self._log.set(_REPLACED, [name for name in names if name != query])
-        self._log.set("suspended", [name for name in self._log.get("suspended", []) if name != query])
         self._log.drop_query(query)
+        self._of.results.altered(query, ends, starts)
         return True
 
     # --- after a crash ---
@@ -157,9 +148,3 @@ class Altering:
                     self._log.drop_shared(new)
             self._log.set(_ALTERING, {})
         return list(pending)
-
-    def restore(self) -> None:
-        """What was replaced and had not ended."""
-        for query in self._log.get(_REPLACED, []):
-            self._of.results.deliveries.detach(query, query)
-            self._stop(query)

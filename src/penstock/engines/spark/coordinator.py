@@ -705,7 +705,10 @@ class Coordinator:
         self.altering.begun(query, starts)
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
-        if self.altering.replaced(query):
+        suspended = self.log.get("suspended", [])
+        if query in suspended:
+            self.log.set("suspended", [name for name in suspended if name != query])
+        if self.altering.replaced(query, ends):
             return
         if query in self.shared:
             self.membership.ended(query)

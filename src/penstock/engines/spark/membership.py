@@ -139,6 +139,8 @@ class Membership:
             self._of.at(0.0, lambda: self._stop_empty(shared))
 
     def _stop_empty(self, shared: str) -> None:
+        if shared in self._back.values():
+            return  # somebody is on the way
         if shared in self._of.planned.queries and not self._shared.get(shared).members:
             self._of.planned = remove(self._of.planned, shared)
             self._of.handle(QueryStopped(self._of.now(), shared))
@@ -220,7 +222,7 @@ class Membership:
     def rejoin(self, own: str) -> None:
         """What was split off returns, as soon as it has caught up."""
         base = self._shared.get(own).base
-        if base == own or base not in self._shared:
+        if base == own or base not in self._of.planned.queries:
             return
         self._back[own] = base
         self._log.set("back", self._back)
@@ -233,7 +235,10 @@ class Membership:
         return all(positions[stream] >= offset for stream, offset in wanted.items())
 
     def _come_back(self, own: str) -> None:
-        if own in self._back and own in self._of.planned.queries:
+        if own in self._back and self._back[own] not in self._of.planned.queries:
+            del self._back[own]  # nobody is there to come back to
+            self._log.set("back", self._back)
+        elif own in self._back and own in self._of.planned.queries:
             self._of.planned = remove(self._of.planned, own)
             self._of.handle(QueryStopped(self._of.now(), own, beside=self._back[own]))
 
@@ -255,7 +260,7 @@ class Membership:
         found = self._shared.of(query)
         if found is None or found[0].base != found[0].name or len(found[0].members) < 2:
             return
-        if query not in self._leaving and not self.is_moving(query) and not self._of.altering.is_busy(query):
+        if query not in self._leaving and not self.is_moving(query):
             self.split(query, suspended=False)
 
     def come_together(self, query: str) -> None:
@@ -333,6 +338,10 @@ class Membership:
 
     def is_moving(self, query: str, then: Callable[[], None] | None = None) -> bool:
         """Whether a member is on its way from one shared query to another; `then` is done afterwards."""
+        if self._of.altering.is_busy(query):
+            if then is not None:
+                self._of.altering.when_done(query, then)
+            return True
         found = self._shared.of(query)
         assert found is not None
         moving = [own for own, (_, whom) in self._apart.items() if whom == query]

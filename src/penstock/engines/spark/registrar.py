@@ -172,7 +172,7 @@ class Registrar:
         shared = self._coordinator.shared
         running = Running(
             self._coordinator.planned,
-            {one.digest: one.name for one in shared if one.instant and one.base == one.name},
+            {one.digest: one.name for one in shared if self._takes_in(one)},
             frozenset(self._shapes.values()),
             frozenset({*self._coordinator.planned.queries, *shared.bases()}),  # files have the names
         )
@@ -185,6 +185,12 @@ class Registrar:
             self._since = since
             self._log.set("since", since)
         return found
+
+    def _takes_in(self, shared: Shared, form: Shaped | None = None) -> bool:
+        """Whether a shared query takes in newcomers, of that form: it is not about to end, nor split off."""
+        runs = shared.name in self._coordinator.planned.queries
+        fits = form is None or shared.digest == form.shape.digest
+        return runs and fits and shared.instant and shared.base == shared.name
 
     def _use(self, query: Query) -> None:
         """Gets ready what a query reads."""
@@ -299,7 +305,7 @@ class Registrar:
         held, runs_as = {*self._log.get("suspended", [])}, self._coordinator.shared.runs_as(name)
         if name in self._coordinator.failures or runs_as in held:
             raise QueryError(f"query '{name}' is held; resume it first, or stop it and create another")
-        if name not in self._coordinator.planned.queries and runs_as == name:
+        if not self._runs(name) and not self._coordinator.altering.is_busy(name):
             raise QueryError(f"query '{name}' does not run yet; stop it and create another")
 
     def _alter(self, query: Query) -> None:
@@ -313,7 +319,7 @@ class Registrar:
         if found is not None and coordinator.membership.is_moving(name, again):
             return
         form = self._templates.shaped(query)
-        if found is not None and form is not None and _takes(found[0], form):
+        if found is not None and form is not None and self._takes_in(found[0], form):
             coordinator.altering.begin(Alteration(query, form, found[0].name))
             return
         form = form or on_top(canonical(query))
@@ -351,6 +357,8 @@ class Registrar:
 
     def resume(self, name: str) -> None:
         """Lets a query go on."""
+        if self._later(name, partial(self.resume, name)):
+            return
         self._coordinator.failures.pop(name, None)
         if self._coordinator.shared.of(name) is not None:
             self._coordinator.membership.resume(name)
@@ -459,7 +467,6 @@ class Registrar:
             weights = {query.name: self._weight(query.name) for query in stood.queries}
             recovery.restore(self._coordinator, stood, weights)
             self._ask_again(stood)
-            self._coordinator.altering.restore()
             for name in altering:
                 self._alter(self.catalog.queries[name])
         self._coordinator.committed()
@@ -508,11 +515,6 @@ def check_policy(text: str) -> None:
     """Refuses a policy that there is not, or that cannot run here."""
     if parse(text).needs_oracle:
         raise PolicyError(f"policy '{text}' needs the true cost of every row, which only the simulator knows")
-
-
-def _takes(shared: Shared, form: Shaped) -> bool:
-    """Whether a member can have other constants where it is."""
-    return shared.instant and shared.base == shared.name and shared.digest == form.shape.digest
 
 
 def result_schema(query: Query) -> Schema:
