@@ -164,8 +164,8 @@ def _within(column: str, most: float, part: float) -> Condition:
     """A range of a column's values that holds a part of them."""
 
     def write(draw: random.Random) -> str:
-        low = round(draw.uniform(0.0, most * (1 - part)), 3)
-        return f"{column} >= {low} AND {column} < {round(low + most * part, 3)}"
+        low = _number(draw.uniform(0.0, most * (1 - part)))
+        return f"{column} >= {low} AND {column} < {_number(low + most * part)}"
 
     return write
 
@@ -180,7 +180,12 @@ def _both(one: Condition, other: Condition) -> Condition:
 
 
 def _over(column: str, low: float, high: float) -> Condition:
-    return lambda draw: f"{column} > {round(draw.uniform(low, high), 2)}"
+    return lambda draw: f"{column} > {_number(draw.uniform(low, high))}"
+
+
+def _number(value: float) -> float:
+    """Large numbers are compared with columns of whole ones."""
+    return round(value, 3) if value < 100 else round(value)
 
 
 _WINDOWS: tuple[Shape, ...] = (
@@ -267,10 +272,10 @@ _MIXED: tuple[Shape, ...] = (
     _window("bids", 2, "channel", "avg(price) AS middle", _within("price", 10_007, 0.05)),
     _window("auctions", 2, "category", "count(*) AS n", _over("reserve", 500, 1000)),
     _window("bids", 2, "bidder", "sum(price) AS total", _is("bidder % 50", 50)),
-    _window("bids", 2, "channel", "max(price) AS most", having=_over("count(*)", 0, 100)),
+    _window("bids", 2, "channel", "max(price) AS most", having=_over("count(*)", 100, 200)),
     _window("bids", 4, "channel", "count(*) AS n, min(price) AS least", _over("price", 9000, 10_000)),
     _window("bids", 4, "", "count(*) AS n, max(price) AS most", _is("auction", _RECENT)),
-    _window("persons", 4, "state", "count(*) AS n", _over("id", 0, _RECENT)),
+    _window("persons", 4, "state", "count(*) AS n", _over("id", 100, _RECENT)),
     _window("auctions", 4, "category", "avg(reserve) AS middle", _is("seller % 20", 20)),
     _join("x.item, y.price", "auctions", "bids", "x.id = y.auction", _is("x.category", _CATEGORY_COUNT)),
     _join("x.item, y.price", "auctions", "bids", "x.id = y.auction", _over("y.price", 9500, 10_000)),

@@ -94,6 +94,7 @@ class Altering:
         query, of = alteration.query.name, self._of
         if of.shared.runs_as(query) != alteration.runs_as:  # it failed meanwhile, and stands elsewhere
             self._busy.discard(query)
+            self._log.set(_ALTERING, {**self._log.get(_ALTERING, {}), query: None})
             if alteration.new is not None:
                 of.membership.emptied(target)
             of.at(0.0, partial(self.again, alteration.query))
