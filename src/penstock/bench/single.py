@@ -7,7 +7,6 @@ the row that closes it) until the file with the result could be read. Throughput
 
 from __future__ import annotations
 
-import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -21,6 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.bench.arriving import COLUMNS, Dropper
+from penstock.bench.structured import files_done, readable_since
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.session import SparkSession
 from penstock.errors import ExperimentError
@@ -201,32 +201,10 @@ class _OnStructured(_Side):
         self._out, self._checkpoint, self._rows_of = out, checkpoint, rows_of
 
     def commits(self) -> dict[str, float]:
-        """By the sink's own log. A list of every tenth batch repeats those before it: the first counts."""
-        found: dict[str, float] = {}
-        for entry in (self._out / "_spark_metadata").glob("[0-9]*"):
-            at_s = entry.stat().st_mtime
-            for line in entry.read_text().splitlines()[1:]:
-                name = Path(json.loads(line)["path"]).name
-                found[name] = min(at_s, found.get(name, at_s))
-        return found
+        return readable_since(self._out)
 
     def rows_done(self) -> int:
-        """By the files of committed batches: progress counts only the rows that a pushed filter lets by.
-
-        A source numbers its lists of files by itself; the offset of a batch says up to which it has read.
-        """
-        committed = [int(entry.name) for entry in (self._checkpoint / "commits").glob("[0-9]*")]
-        if not committed:
-            return 0
-        offset = (self._checkpoint / "offsets" / str(max(committed))).read_text().splitlines()[-1]
-        last = json.loads(offset)["logOffset"]
-        done: set[str] = set()
-        for entry in (self._checkpoint / "sources" / "0").glob("[0-9]*"):
-            if int(entry.name.removesuffix(".compact")) <= last:
-                done.update(
-                    Path(json.loads(line)["path"]).name for line in entry.read_text().splitlines()[1:]
-                )
-        return sum(self._rows_of[name] for name in done)
+        return sum(self._rows_of[name] for name in files_done(self._checkpoint))
 
 
 def _structured(spark: SparkSession, kind: Kind, root: Path, rows_of: Mapping[str, int]) -> Iterator[_Side]:

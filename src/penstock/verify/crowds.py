@@ -36,7 +36,7 @@ from penstock.sql.statements import (
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.schedules import Schedule
-from penstock.verify.verifying import Verdict, run_once
+from penstock.verify.verifying import Verdict, run_once, scheduled
 
 #: Portions that the rows of a run are pushed in.
 PORTIONS = 24
@@ -179,17 +179,7 @@ class _Crowd:
         schedule: Schedule,
     ) -> None:
         """Pushes the rows in portions, while queries come and go."""
-        with Engine(
-            root / "state",
-            out=root / "out",
-            policy=schedule.policy,
-            workers=schedule.workers,
-            train_rows=schedule.train_rows,
-            first_batch_rows=schedule.first_batch_rows,
-            spark=spark,
-            base_dir=base_dir,
-            keep_log=True,
-        ) as engine:
+        with scheduled(schedule, root, base_dir, spark) as engine:
             engine.execute(self.parts.world)
             self._add(engine, self.size // 3)
             engine.start()

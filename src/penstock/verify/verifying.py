@@ -64,21 +64,26 @@ class Ran:
     failures: dict[str, str]
 
 
+def scheduled(schedule: Schedule, root: Path, base_dir: Path, spark: SparkSession) -> Engine:
+    """An engine that keeps its log, to run under a schedule."""
+    return Engine(
+        root / "state",
+        out=root / "out",
+        policy=schedule.policy,
+        workers=schedule.workers,
+        train_rows=schedule.train_rows,
+        first_batch_rows=schedule.first_batch_rows,
+        spark=spark,
+        base_dir=base_dir,
+        keep_log=True,
+    )
+
+
 def run_once(sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, until: str | float) -> Ran:
     """The file under one schedule."""
     with (
         tempfile.TemporaryDirectory(prefix="penstock-verify-") as root,
-        Engine(
-            Path(root, "state"),
-            out=Path(root, "out"),
-            policy=schedule.policy,
-            workers=schedule.workers,
-            train_rows=schedule.train_rows,
-            first_batch_rows=schedule.first_batch_rows,
-            spark=spark,
-            base_dir=base_dir,
-            keep_log=True,
-        ) as engine,
+        scheduled(schedule, Path(root), base_dir, spark) as engine,
     ):
         engine.execute(sql)
         for sink in list(engine.catalog.sinks):

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from abc import ABC, abstractmethod
 from bisect import bisect_left
@@ -24,6 +23,7 @@ import pyarrow.parquet as pq
 
 from penstock.bench.arriving import Dropper
 from penstock.bench.many.mixes import JOINED_S, Question, Setting
+from penstock.bench.structured import files_done, readable_since
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.fan_out import DIRECTORY, by_member
 from penstock.engines.spark.session import DataFrame, SparkSession, StreamingQuery
@@ -148,23 +148,6 @@ class _Structured(Side):
         one = self.setting.streams[stream]
         return self.session.readStream.schema(one.columns).json(str(self.root / "in" / one.name))
 
-    def _files_done(self, checkpoint: Path) -> set[str]:
-        """The files of committed batches. An offset says how far each source's own log is read."""
-        committed = [int(entry.name) for entry in (checkpoint / "commits").glob("[0-9]*")]
-        if not committed:
-            return set()
-        offsets = (checkpoint / "offsets" / str(max(committed))).read_text().splitlines()[2:]
-        done: set[str] = set()
-        for source, offset in enumerate(offsets):
-            if offset == "-":
-                continue
-            last = json.loads(offset)["logOffset"]
-            for entry in (checkpoint / "sources" / str(source)).glob("[0-9]*"):
-                if int(entry.name.removesuffix(".compact")) <= last:
-                    lines = entry.read_text().splitlines()[1:]
-                    done.update(Path(json.loads(line)["path"]).name for line in lines)
-        return done
-
 
 class OneQueryEach(_Structured):
     """See the module's docstring."""
@@ -200,7 +183,7 @@ class OneQueryEach(_Structured):
         self._check()
         for _ in self._running:
             question = self.setting.questions[self._next]
-            done = self._files_done(self.root / "checkpoints" / question.name)
+            done = files_done(self.root / "checkpoints" / question.name)
             if not self._arrived(question.streams) <= done:
                 return False
             self._next = (self._next + 1) % len(self._running)
@@ -212,14 +195,9 @@ class OneQueryEach(_Structured):
                 raise RuntimeError(str(query.exception())[:300])
 
     def readable(self, since_s: float) -> Iterator[Readable]:
-        """By each sink's log. A list of every tenth batch repeats those before it: the first counts."""
+        """By each sink's log."""
         for question in self.setting.questions:
-            found: dict[str, float] = {}
-            for entry in (self.root / "out" / question.name / "_spark_metadata").glob("[0-9]*"):
-                at_s = entry.stat().st_mtime
-                for line in entry.read_text().splitlines()[1:]:
-                    name = Path(json.loads(line)["path"]).name
-                    found[name] = min(at_s, found.get(name, at_s))
+            found = readable_since(self.root / "out" / question.name)
             for name, at_s in found.items():
                 if at_s >= since_s:
                     yield question.name, at_s, pq.read_table(self.root / "out" / question.name / name)
@@ -312,7 +290,7 @@ class OneForAll(_Structured):
         if error is not None:
             raise RuntimeError(str(error)[:300])
         names = [stream.name for stream in self.setting.streams]
-        return self._arrived(names) <= self._files_done(self.root / "checkpoint")
+        return self._arrived(names) <= files_done(self.root / "checkpoint")
 
     def readable(self, since_s: float) -> Iterator[Readable]:
         """By the mark that a job has succeeded."""
