@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -137,16 +138,16 @@ def _latencies(kind: Kind, out: Path, commits: dict[str, float], began_us: int, 
     return found
 
 
-class _Side:
+class _Side(ABC):
     """A running query: what it has committed, and how far it is."""
 
+    @abstractmethod
     def commits(self) -> dict[str, float]:
         """The files that can be read, and since when."""
-        raise NotImplementedError
 
+    @abstractmethod
     def rows_done(self) -> int:
         """Input rows whose results are committed."""
-        raise NotImplementedError
 
     def overhead_ms(self) -> float | None:
         """What a step takes beside Spark's part in it, from its start to its commit."""

@@ -170,7 +170,7 @@ def many_queries(
             _shown(one["p95_latency_s"], "{:.3f} s"),
             _shown(one["rows_per_s"], "{:,.0f}"),
             _shown(one["cpu_s_per_million"], "{:.3f}"),
-            _shown(one["memory_bytes"], "{:,.0f}", 1e-6) + " MB",
+            _shown(one["memory_bytes"], "{:,.0f} MB", 1e-6),
         )
     out.print(table)
     for one in measured["samples"]:

@@ -28,8 +28,8 @@ pytestmark = [pytest.mark.jvm, pytest.mark.slow]
 class Altered:
     """Queries and all that each has been."""
 
-    def __init__(self, engine: Engine, seed: int) -> None:
-        self.engine, self._chance = engine, random.Random(seed)
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
         self.definitions: dict[str, list[str]] = {}
 
     def create(self, name: str, select: str) -> None:
@@ -70,7 +70,7 @@ def test_other_constants(spark: SparkSession, tmp_path: Path) -> None:
     chance = random.Random(5)
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        queries = Altered(engine, 1)
+        queries = Altered(engine)
         shapes = {name: shape for name, shape in SHAPES.items() if name not in ("filter", "equal")}
         shapes["plain"] = lambda c: (
             f"SELECT t, temp * {c.randint(1, 9)} AS x FROM temps WHERE id > {c.randint(1, 90)}"
@@ -103,7 +103,7 @@ def test_something_else(spark: SparkSession, tmp_path: Path) -> None:
     """Another shape, another stream, no constants at all; twice in a row; with sinks and subscribers."""
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        queries = Altered(engine, 2)
+        queries = Altered(engine)
         counted = "SELECT room, count(*) AS n FROM {} GROUP BY room, window(t, '3 seconds')"
         queries.create("q", counted.format("temps"))
         queries.create("other", counted.format("temps"))
@@ -133,7 +133,7 @@ def test_something_else(spark: SparkSession, tmp_path: Path) -> None:
 def test_a_restart_in_between(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        queries = Altered(engine, 3)
+        queries = Altered(engine)
         for n in range(4):
             queries.create(f"q{n}", f"SELECT id, temp FROM temps WHERE id > {n}")
         queries.create("alone", "SELECT sum(id) AS s FROM doors GROUP BY window(t, '4 seconds')")
