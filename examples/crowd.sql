@@ -43,6 +43,10 @@ CREATE CONTINUOUS QUERY drafts AS
 SELECT x.room, x.temp, d.id AS door FROM temps [RANGE 2 SECONDS] AS x JOIN doors [RANGE 2 SECONDS] AS d
 ON x.room = d.room WHERE x.temp < 16 AND d.id > 30;
 
+CREATE CONTINUOUS QUERY entered AS
+SELECT x.room, x.temp, d.id AS door FROM temps [RANGE 1 SECOND] AS x JOIN doors [RANGE 1 SECOND] AS d
+ON x.room = d.room WHERE d.id = 40;
+
 CREATE CONTINUOUS QUERY unmatched AS
 SELECT x.id, d.id AS door FROM temps [RANGE 1 SECOND] AS x LEFT JOIN doors [RANGE 1 SECOND] AS d
 ON x.room = d.room AND d.id > 50 WHERE x.temp > 30;

@@ -33,7 +33,9 @@ def test_who_matters_more_if_the_policy_looks_at_that() -> None:
 
 
 def test_who_puts_out_most_of_the_rows() -> None:
-    assert RULE.chosen(crowd(CrowdMember("all", share=0.9)), by_weight=False) == {"all"}
+    greedy = CrowdMember("all", share=0.9)
+    assert RULE.chosen(crowd(greedy), by_weight=False) == {"all"}
+    assert RULE.chosen(crowd(greedy, fixed_s=0.09), by_weight=False) == frozenset()  # nothing to gain
 
 
 def test_who_is_apart_stays_so_until_the_reason_is_gone() -> None:

@@ -40,9 +40,10 @@ class Crowd:
 class Apart:
     """The rule: a reason to go must be this strong; half as strong, it is a reason to stay away.
 
-    A member is apart if steps of all take more than `tight` of the latency it wants, and several times what
-    a step costs anyhow; if it weighs `heavy` times as much as most others, and the policy looks at weights;
-    or if it puts out more than `broad` of all rows, so that others wait for them.
+    There is something to gain if steps of all take several times what a step costs anyhow. A member is then
+    apart if they take more than `tight` of the latency it wants, or if it puts out more than `broad` of all
+    rows, so that others wait for them; and always if it weighs `heavy` times as much as most others, and the
+    policy looks at weights.
     """
 
     tight: float = 0.5
@@ -65,9 +66,11 @@ class Apart:
         """How strong the best reason is; 1 is enough to go."""
         if len(crowd.members) < self.fewest:
             return 0.0
-        found = one.share / self.broad
-        if one.latency_s is not None and crowd.step_s > self.gain * crowd.fixed_s:
-            found = max(found, crowd.step_s / (self.tight * one.latency_s))
+        found = 0.0
+        if crowd.step_s > self.gain * crowd.fixed_s:
+            found = one.share / self.broad
+            if one.latency_s is not None:
+                found = max(found, crowd.step_s / (self.tight * one.latency_s))
         if by_weight:
             usual = median(other.weight for other in crowd.members if other is not one)
             found = max(found, one.weight / (self.heavy * usual))

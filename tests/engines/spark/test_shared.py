@@ -55,6 +55,10 @@ SHAPES: dict[str, Callable[[random.Random], str]] = {
         "SELECT x.room, x.id AS a, d.id AS b FROM temps [RANGE 2 SECONDS] AS x JOIN doors [RANGE 2 SECONDS] "
         f"AS d ON x.room = d.room WHERE x.temp > {c.randint(3, 15)} AND d.id < {c.randint(30, 90)}"
     ),
+    "one_sided": lambda c: (
+        "SELECT x.room, x.id AS a, d.id AS b FROM temps [RANGE 2 SECONDS] AS x JOIN doors [RANGE 2 SECONDS] "
+        f"AS d ON x.room = d.room WHERE x.temp > {c.randint(8, 16)}"
+    ),
     "matched": lambda c: (
         "SELECT x.room, x.id AS a, d.id AS b FROM temps [RANGE 2 SECONDS] AS x "
         f"LEFT JOIN doors [RANGE 2 SECONDS] AS d ON x.room = d.room AND d.id > {c.randint(10, 80)} "
@@ -84,7 +88,7 @@ class Crowd:
         for _ in range(count):
             name = f"{self.chance.choice(shapes)}_{self.count}"
             self.count += 1
-            self.selects[name] = SHAPES[name.partition("_")[0]](self.chance)
+            self.selects[name] = SHAPES[name.rpartition("_")[0]](self.chance)
             statements.append(f"CREATE CONTINUOUS QUERY {name} AS {self.selects[name]};\n")
             self.running.append(name)
         self.engine.execute("".join(statements))

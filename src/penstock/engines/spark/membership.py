@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
-from penstock.engines.spark.operators.base import UNKNOWN, State
+from penstock.engines.spark.operators.base import UNKNOWN, Piece, State
 from penstock.engines.spark.rosters import Member
 from penstock.model.graph import Graph
 from penstock.model.query import Query
@@ -207,11 +207,19 @@ class Membership:
         return [(a, b) for a, b in zip(members[one], members[other], strict=True) if a != b]
 
     def _part(self, state: State, number: int, *, mine: bool) -> State:
-        """What is remembered of a member, or of the others; numbers about a piece begin with its name."""
+        """What is remembered of a member, or of the others; numbers about a piece begin with its name.
+
+        What belongs to nobody, as rows of a join's other side may, both need.
+        """
         store, pieces, numbers = self._of.store, [], dict(state.numbers)
         for piece in state.pieces:
             table = store.get(piece.ref)
-            part = table.filter((pc.equal if mine else pc.not_equal)(table[MEMBER], number))
+            if MEMBER not in table.column_names and not mine:
+                pieces.append(piece)
+                continue
+            part = table
+            if MEMBER in table.column_names:
+                part = table.filter((pc.equal if mine else pc.not_equal)(table[MEMBER], number))
             about = {key: numbers.pop(key) for key in state.numbers if key.startswith(f"{piece.ref.name}:")}
             if part.num_rows:
                 ref = store.put(part, "state")
@@ -252,8 +260,12 @@ class Membership:
                 key: max(theirs.numbers.get(key, UNKNOWN), mine.numbers.get(key, UNKNOWN))
                 for key in {*theirs.numbers, *mine.numbers}
             }
-            if mine.pieces:
-                self._of.put_state(name, State((*theirs.pieces, *mine.pieces), numbers))
+            brought = [piece for piece in mine.pieces if self._is_tagged(piece)]  # the rest they have, too
+            if brought:
+                self._of.put_state(name, State((*theirs.pieces, *brought), numbers))
+
+    def _is_tagged(self, piece: Piece) -> bool:
+        return MEMBER in self._of.store.get(piece.ref).column_names
 
     def split_off(self, query: str) -> None:
         """Control says that a member is to run apart, if nothing else is going on with it."""
