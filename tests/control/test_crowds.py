@@ -18,12 +18,22 @@ def estimates(driver: Driver) -> None:
 
 
 def crowded(*members: CrowdMember) -> Driver:
-    """A shared query that has had a step of one second."""
+    """A shared query that has had steps of one second."""
     driver = Driver(query("q", select("a", stream())))
     driver.send(MembersChanged(driver.now_s, "q", (*members, *OTHERS)))
+    for _ in range(6):
+        driver.arrive()
+        driver.finish("a", 0)
+    return driver
+
+
+def test_first_steps_say_nothing() -> None:
+    driver = Driver(query("q", select("a", stream())))
+    driver.send(MembersChanged(driver.now_s, "q", (CrowdMember("soon", latency_s=0.1), *OTHERS)))
     driver.arrive()
     driver.finish("a", 0)
-    return driver
+    estimates(driver)
+    assert not driver.of(SplitOff)
 
 
 def test_nobody_is_moved_without_a_reason() -> None:

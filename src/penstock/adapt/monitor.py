@@ -1,7 +1,8 @@
 """The monitor: what operators cost and yield, fitted to what steps report.
 
 A step costs `F + n·c`. Each unit's fixed and per-row parts are fitted by least squares that forget old steps;
-`F` is the median of the units' fixed parts. Within a unit only the sum is known: it is divided among the
+`F` is the median of the units' fixed parts. A unit's first steps do not count: rows pile up while code is
+made for them, which looks as if rows were dear. Within a unit only the sum is known: it is divided among the
 operators as their plans' estimates suggest, and so is a unit's measured selectivity.
 """
 
@@ -17,8 +18,8 @@ from penstock.model.graph import Graph
 #: What a step's weight is after the next one; and the seconds after which a rate's past counts a third.
 _FORGET = 0.97
 _RATE_S = 10.0
-#: Fewer steps than this say little.
-_ENOUGH = 5
+#: So many steps of a unit are unlike those to come; and fewer than so many of these say little.
+_FIRST, _ENOUGH = 2, 3
 
 
 @dataclass(slots=True)
@@ -36,6 +37,9 @@ class _Fit:
     def add(self, rows: int, rows_out: int, seconds: float) -> None:
         """One more step."""
         self.steps += 1
+        if self.steps == _FIRST + 1:
+            self.weight = self.rows = self.seconds = self.rows_squared = self.rows_seconds = 0.0
+            self.rows_out = 0.0
         self.weight = self.weight * _FORGET + 1
         self.rows = self.rows * _FORGET + rows
         self.seconds = self.seconds * _FORGET + seconds
@@ -103,7 +107,7 @@ class Monitor:
         fits = {
             unit: fit
             for unit, fit in self._units.items()
-            if fit.steps >= _ENOUGH and all(name in graph.nodes for name in unit)
+            if fit.steps >= _FIRST + _ENOUGH and all(name in graph.nodes for name in unit)
         }
         operators: dict[str, Estimate] = {}
         for unit, fit in fits.items():

@@ -12,8 +12,8 @@ from penstock.control.events import MembersChanged
 from penstock.policies.apart import Crowd, CrowdMember
 from penstock.policies.policy import Policy
 
-#: How much the last step counts for how long steps take.
-_LAST = 0.2
+#: How much the last step counts for how long steps take; the first ones take longer than those to come.
+_LAST, _FIRST = 0.2, 5
 
 
 class Crowds:
@@ -21,6 +21,7 @@ class Crowds:
 
     def __init__(self) -> None:
         self._members: dict[str, tuple[CrowdMember, ...]] = {}
+        self._steps: dict[str, int] = {}
         self._step_s: dict[str, float] = {}
 
     def told(self, event: MembersChanged) -> None:
@@ -29,6 +30,7 @@ class Crowds:
             self._members[event.query] = event.members
         else:
             self._members.pop(event.query, None)
+            self._steps.pop(event.query, None)
             self._step_s.pop(event.query, None)
 
     def __contains__(self, query: str) -> bool:
@@ -36,8 +38,10 @@ class Crowds:
 
     def stepped(self, query: str, cost_s: float) -> None:
         """A step of a shared query took so long."""
-        known = self._step_s.get(query, cost_s)
-        self._step_s[query] = known + (cost_s - known) * _LAST
+        self._steps[query] = self._steps.get(query, 0) + 1
+        if self._steps[query] > _FIRST:
+            known = self._step_s.get(query, cost_s)
+            self._step_s[query] = known + (cost_s - known) * _LAST
 
     def decide(self, policy: Policy, fixed_s: float, out: list[Command]) -> None:
         """Commands the moves that the policy wants."""

@@ -40,10 +40,10 @@ class Crowd:
 class Apart:
     """The rule: a reason to go must be this strong; half as strong, it is a reason to stay away.
 
-    There is something to gain if steps of all take several times what a step costs anyhow. A member is then
-    apart if they take more than `tight` of the latency it wants, or if it puts out more than `broad` of all
-    rows, so that others wait for them; and always if it weighs `heavy` times as much as most others, and the
-    policy looks at weights.
+    A member is apart if steps of all take more than `tight` of the latency it wants, if it puts out more than
+    `broad` of all rows, or if it weighs `heavy` times as much as most others and the policy looks at weights.
+    In the first two cases, what the one waits for the others' rows, or they for its, must be worth `gain`
+    more steps.
     """
 
     tight: float = 0.5
@@ -51,7 +51,7 @@ class Apart:
     broad: float = 0.5
     most: int = 4
     fewest: int = 4  # members that are a crowd
-    gain: float = 3.0  # how many times its fixed cost a step must take before there is something to gain
+    gain: float = 2.0  # how many times a step's fixed cost must be saved to be worth one more each time
 
     def chosen(self, crowd: Crowd, *, by_weight: bool) -> frozenset[str]:
         """The queries that belong apart, the best reasons first if there are too many."""
@@ -66,11 +66,12 @@ class Apart:
         """How strong the best reason is; 1 is enough to go."""
         if len(crowd.members) < self.fewest:
             return 0.0
+        rows_s = max(crowd.step_s - crowd.fixed_s, 0.0)
         found = 0.0
-        if crowd.step_s > self.gain * crowd.fixed_s:
+        if rows_s * one.share > self.gain * crowd.fixed_s:
             found = one.share / self.broad
-            if one.latency_s is not None:
-                found = max(found, crowd.step_s / (self.tight * one.latency_s))
+        if one.latency_s is not None and rows_s * (1 - one.share) > self.gain * crowd.fixed_s:
+            found = max(found, crowd.step_s / (self.tight * one.latency_s))
         if by_weight:
             usual = median(other.weight for other in crowd.members if other is not one)
             found = max(found, one.weight / (self.heavy * usual))

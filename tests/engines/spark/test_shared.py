@@ -18,6 +18,7 @@ from penstock.control.units import UnitState
 from penstock.engines.spark import distributing
 from penstock.engines.spark.bisection import culprits
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.prepared import FileJob
 from penstock.engines.spark.rosters import Member
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
@@ -333,6 +334,49 @@ def test_what_is_registered_while_rows_flow_plans_nothing(spark: SparkSession, t
         units = dict(engine.coordinator.control.units)
         crowd.add(5, ("filter",))
         assert engine.coordinator.control.units == units
+
+
+def test_joins_behind_joins_are_planned_once(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned: list[FileJob] = []
+    plan = FileJob._plan
+
+    def noted(job: FileJob, tables: Mapping[str, pa.Table]) -> Any:
+        planned.append(job)
+        return plan(job, tables)
+
+    monkeypatch.setattr(FileJob, "_plan", noted)
+    (tmp_path / "floors.csv").write_text("room,floor\nhall,0\nattic,2\n")
+    (tmp_path / "names.csv").write_text("floor,name\n0,ground\n2,top\n")
+    with make(spark, tmp_path, base_dir=tmp_path) as engine:
+        engine.execute(
+            f"{STREAMS}CREATE TABLE floors (room STRING, floor INT) USING csv OPTIONS (path 'floors.csv');"
+            "CREATE TABLE names (floor INT, name STRING) USING csv OPTIONS (path 'names.csv');"
+        )
+        select = (
+            "SELECT id, name FROM temps JOIN floors ON temps.room = floors.room "
+            "JOIN names ON floors.floor = names.floor WHERE id > {}"
+        )
+        engine.execute("".join(f"CREATE CONTINUOUS QUERY q{n} AS {select.format(n)};" for n in (0, 50)))
+        engine.execute("CREATE CONTINUOUS QUERY of_doors AS SELECT id FROM doors;")
+        assert [len(shared.members) for shared in engine.coordinator.shared] == [2]
+        engine.start()
+        feed = Feed(engine, 3)
+        for _ in range(3):
+            feed.push(2, 30)
+            assert engine.settle(300)
+        rows = recorded(engine)["temps"].select(["id", "room"]).to_pylist()
+        names = {"hall": "ground", "attic": "top"}
+        for least in (0, 50):
+            found = engine.results(f"q{least}")
+            expected = [
+                (row["id"], names[row["room"]]) for row in rows if row["id"] > least and row["room"] in names
+            ]
+            assert sorted(zip(*(found[name].to_pylist() for name in ("id", "name")), strict=True)) == (
+                sorted(expected)
+            )
+    assert len(planned) == len(set(planned))
 
 
 def test_who_fails_is_held_alone(spark: SparkSession, tmp_path: Path) -> None:

@@ -153,6 +153,10 @@ def entry_inputs(edges: tuple[Edge, ...]) -> dict[Port, str]:
     return {port: f"q{n}" for n, port in enumerate(dict.fromkeys(edge.port for edge in edges))}
 
 
+#: More than a step can have.
+_ALL_ROWS = 2**31 - 1
+
+
 @dataclass(slots=True)
 class _Text:
     """SQL that grows from its inputs upwards."""
@@ -221,11 +225,12 @@ class _Text:
                 self.together = True
                 exact = self.of.graph.nodes[name].inputs[0].node in self.of.layouts.logged
                 use = self._roster(roster, operator, rows, below[0], exact=exact)
-                self.emit(Port(name), self.add(self._tagged(use, operator, rows, below[0], output)))
+                tagged = self._tagged(use, operator, self._single(rows), below[0], output)
+                self.emit(Port(name), self.add(tagged))
             case Join(relation=str(relation)):
                 self.together = True
                 stored = self._relation(relation, operator)
-                select = stateless.join_relation(operator, rows, stored, below[0], output)
+                select = stateless.join_relation(operator, self._single(rows), stored, below[0], output)
                 self.emit(Port(name), self.add(select))
             case Aggregate() | Join():
                 for slot in slots:
@@ -234,6 +239,16 @@ class _Text:
                 raise AssertionError("streams and sinks are not scheduled")
             case _:
                 assert_never(operator)
+
+    def _single(self, rows: str) -> str:
+        """Rows for a join, in one partition and of a size that Spark believes.
+
+        It takes what comes out of a join to be as large as its inputs multiplied, too large for one partition
+        however much that may hold. A limit that no step reaches puts an end to that.
+        """
+        if rows in self.inputs:
+            return rows
+        return f"(SELECT /*+ COALESCE(1) */ * FROM (SELECT * FROM {rows} LIMIT {_ALL_ROWS}))"
 
     def _relation(self, relation: str, join: Join) -> str:
         if relation not in self.relations:
