@@ -30,9 +30,8 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.spark import session
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.registrar import result_schema
+from penstock.engines.spark.outputs import result_columns
 from penstock.engines.spark.sinks.reading import read_files
-from penstock.engines.spark.sources.types import arrow_schema
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
@@ -183,7 +182,7 @@ def judge(case: Case, spark: SparkSession, say: Say) -> None:
         late = sum(feed.standing.late for feed in engine.feeds().values())
         bad = sum(feed.standing.bad for feed in engine.feeds().values())
         if case.name == "shared":
-            columns = arrow_schema(result_schema(engine.catalog.queries["strong_doors"]))
+            columns = result_columns(engine.catalog.queries["strong_doors"])
             ours["doors_too"] = read_files(case.root / "doors_too", "csv", columns)
     for stream, ids in case.world.fed.items():
         if sorted(tables[stream]["id"].to_pylist()) != ids:

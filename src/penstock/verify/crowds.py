@@ -11,7 +11,7 @@ from __future__ import annotations
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -87,7 +87,8 @@ def _selected(text: str) -> str:
     raise AssertionError(text)
 
 
-def _created(name: str, text: str) -> str:
+def created(name: str, text: str) -> str:
+    """A statement that creates a query."""
     return f"CREATE CONTINUOUS QUERY {name} {text};\n"
 
 
@@ -233,36 +234,54 @@ class _Crowd:
             self.patterns[name] = self.chance.choice(self.parts.queries)
             self.texts[name] = [varied(self.patterns[name], self.chance)]
         if new:
-            engine.execute("".join(_created(name, self.texts[name][0]) for name in new))
+            engine.execute("".join(created(name, self.texts[name][0]) for name in new))
             self.running += new
             _wait(lambda: all("from" in engine.coordinator.results.lives.get(name, {}) for name in new))
             shared = engine.coordinator.shared
             self.shared += sum(shared.of(name) is not None for name in new)
 
     def verdicts(self, spark: SparkSession, schedule: Schedule) -> Iterator[Verdict]:
-        """Each against batch over its own rows; what has the same rows together."""
-        alike: dict[str, list[tuple[str, int]]] = {}
-        for name in self.texts:
-            for place, period in enumerate(self._periods(name)):
-                alike.setdefault(repr(period), []).append((name, place))
-        theirs: dict[tuple[str, int], pa.Table] = {}
-        for keys in alike.values():
-            texts = {f"{name}_{place}": self.texts[name][place] for name, place in keys}
-            wanted = translate(self.parts.world + "".join(_created(*one) for one in texts.items()))
-            view = rows_of(self.tables, self._periods(keys[0][0])[keys[0][1]])
-            found = evaluate(spark, {name: wanted[name] for name in texts}, view)
-            theirs |= {(name, place): found[f"{name}_{place}"] for name, place in keys}
-        for name, definitions in self.texts.items():
-            parts = [theirs[name, place] for place in range(len(definitions))]
-            expected = pa.concat_tables([part.cast(parts[0].schema) for part in parts])
-            wrong = self.failures.get(name) or difference(self.found[name], expected)
-            yield Verdict(schedule, name, expected.num_rows, wrong)
+        """Each against batch over its own rows."""
+        theirs = expected(spark, self.parts.world, self.texts, self.lives, self.tables)
+        for name, table in theirs.items():
+            been, asked = len(periods(self.lives[name])), len(self.texts[name])
+            wrong = self.failures.get(name) or difference(self.found[name], table)
+            if been != asked:
+                wrong = f"it was to be {asked} things, one after the other, and was {been}"
+            yield Verdict(schedule, name, table.num_rows, wrong)
 
-    def _periods(self, name: str) -> list[Mapping[str, Any]]:
-        """Between which offsets a query was what; one that was stopped first was never what it was to be."""
-        life = self.lives[name]
-        now = {key: life[key] for key in ("from", "to") if key in life}
-        return [*life.get("before", []), now]
+
+def expected(
+    spark: SparkSession,
+    world: str,
+    texts: Mapping[str, Sequence[str]],
+    lives: Mapping[str, Mapping[str, Any]],
+    tables: Mapping[str, pa.Table],
+) -> dict[str, pa.Table]:
+    """Batch over the rows that each query saw, as what it was then; those with the same rows together."""
+    been = {name: periods(lives[name]) for name in texts}
+    alike: dict[str, list[tuple[str, int]]] = {}
+    for name in texts:
+        for place, period in enumerate(been[name]):
+            alike.setdefault(repr(period), []).append((name, place))
+    theirs: dict[tuple[str, int], pa.Table] = {}
+    for keys in alike.values():
+        asked = {f"{name}_{place}": texts[name][place] for name, place in keys}
+        wanted = translate(world + "".join(created(*one) for one in asked.items()))
+        view = rows_of(tables, been[keys[0][0]][keys[0][1]])
+        found = evaluate(spark, {name: wanted[name] for name in asked}, view)
+        theirs |= {(name, place): found[f"{name}_{place}"] for name, place in keys}
+    whole = {}
+    for name in texts:
+        parts = [theirs[name, place] for place in range(len(been[name]))]
+        whole[name] = pa.concat_tables([part.cast(parts[0].schema) for part in parts])
+    return whole
+
+
+def periods(life: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Between which offsets a query was what it was first, then, and so on."""
+    now = {key: life[key] for key in ("from", "to") if key in life}
+    return [*life.get("before", []), now]
 
 
 def rows_of(tables: Mapping[str, pa.Table], life: Mapping[str, Any]) -> dict[str, pa.Table]:

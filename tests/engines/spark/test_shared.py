@@ -164,6 +164,46 @@ def test_members_come_and_go(spark: SparkSession, tmp_path: Path) -> None:
         crowd.check(spark)
 
 
+def test_newcomers_meet_no_rows_from_before_and_then_share(spark: SparkSession, tmp_path: Path) -> None:
+    shapes = ("having", "one_sided")
+    chance = random.Random(21)
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, chance)
+        crowd.add(10, shapes)
+        assert len(list(engine.coordinator.shared)) == 2
+        engine.start()
+        feed = Feed(engine, 4)
+        for turn in range(3):
+            feed.push(3, 40)
+            crowd.add(3, shapes)
+            crowd.stop(drain=turn == 1)
+        assert len(list(engine.coordinator.shared)) > 2
+        held = crowd.running[-2:]
+        for name in held:
+            engine.suspend(name)
+        feed.push(2, 40)
+        assert engine.settle(300)
+    with make(spark, tmp_path) as engine:
+        crowd.engine = engine
+        feed = Feed(engine, 5)
+        feed._second = 11
+        engine.start()
+        for name in held:
+            engine.resume(name)
+        for _ in range(4):
+            feed.push(6, 40)
+            assert engine.settle(300)
+        shared = engine.coordinator.shared
+        eventually(lambda: {one.name for one in shared} == {one.base for one in shared})
+        assert len(list(shared)) == 2
+        crowd.add(2, shapes)
+        feed.push(6, 60)
+        feed.end()
+        engine.run("drained")
+        crowd.check(spark)
+
+
 def test_members_are_held_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)

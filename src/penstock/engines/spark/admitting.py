@@ -2,7 +2,8 @@
 
 Queries of one shape run as members of a shared query, unless one is the only one of its shape: a plain plan
 is cheaper then. What an operator remembers of rows from before a query began must not be in its results. So
-where that is not marked with members' numbers, only queries that begin together share.
+where that is not marked with members' numbers, queries that begin together share, until they can become part
+of what runs already.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.costing import estimated
 from penstock.plan.panes import with_panes
-from penstock.plan.shapes import Shape, Shaped, mapped
+from penstock.plan.shapes import Shape, Shaped, mapped, under_name
 from penstock.plan.sharing import merge
 from penstock.plan.templates import Templates
 
@@ -30,6 +31,7 @@ class Admitted:
     alone: list[Query] = field(default_factory=list)
     shared: list[tuple[Query, Shape]] = field(default_factory=list)
     members: dict[str, list[tuple[str, Shaped]]] = field(default_factory=dict)
+    joining: dict[str, str] = field(default_factory=dict)  # shared queries that become part of others
     shapes: dict[str, str] = field(default_factory=dict)  # of queries that run alone and could be members
 
     @property
@@ -40,10 +42,14 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What runs: the graph, the shared query of each shape that takes members, other queries' shapes."""
+    """What runs: the graph, the shared query of each shape that takes members, other queries' shapes.
+
+    `later` are the shared queries that others of their shape can become part of, but not at once.
+    """
 
     graph: Graph
     shared: Mapping[str, str]
+    later: Mapping[str, str]
     alone: frozenset[str]
     names: frozenset[str]
 
@@ -55,21 +61,28 @@ def admitted(
     forms = {query.name: templates.shaped(query) for query in queries if _may_share(query)}
     shapes = {name: form for name, form in forms.items() if form is not None}
     counts = Counter(form.shape.digest for form in shapes.values())
+    shared = {*running.shared, *running.later, *running.alone}
     found = Admitted(running.graph)
     begun: dict[str, str] = {}
     for query in queries:
         form = shapes.get(query.name)
         digest = form.shape.digest if form is not None else ""
-        if form is None or not (counts[digest] > 1 or digest in running.shared or digest in running.alone):
+        if form is None or not (counts[digest] > 1 or digest in shared):
             _alone(found, replace(admit(found.graph, query, rates).query, stop_s=query.stop_s), since)
             if form is not None:
                 found.shapes[query.name] = digest
             continue
         name = begun.get(digest) or running.shared.get(digest)
         if name is None:
-            name = begun[digest] = shared_name(digest, {*running.names, *begun.values()})
-            own = form.shape.query(name)
-            own = replace(own, root=estimated(own_since(own.root, since) if since else own.root, rates))
+            taken, base = {*running.names, *begun.values()}, running.later.get(digest)
+            if base is not None:
+                own = beside(running.graph.queries[base], taken, since)
+                found.joining[own.name] = base
+            else:
+                own = form.shape.query(shared_name(digest, taken))
+                own = replace(own, root=own_since(own.root, since) if since else own.root)
+            own = replace(own, root=estimated(own.root, rates))
+            name = begun[digest] = own.name
             found.graph = merge(found.graph, [own])
             found.shared.append((own, form.shape))
         found.members.setdefault(name, []).append((query.name, form))
@@ -80,7 +93,10 @@ def admitted(
 def _share_panes(found: Admitted, before: Graph, rates: Mapping[str, float]) -> None:
     """Windows of different lengths over the same rows fold them once."""
     queries = found.queries
-    paned = with_panes(queries)
+    paned = [  # what becomes part of another is like that
+        old if old.name in found.joining else new
+        for old, new in zip(queries, with_panes(queries), strict=True)
+    ]
     if paned == queries:
         return
     new = [
@@ -111,6 +127,14 @@ def shared_name(digest: str, taken: set[str]) -> str:
         count += 1
         name = f"shape-{digest[:8]}-{count}"
     return name
+
+
+def beside(base: Query, taken: set[str], since: int) -> Query:
+    """Another shared query of the same shape, which remembers rows from its start on."""
+    count = 1
+    while f"{base.name}.{count}" in taken:
+        count += 1
+    return under_name(replace(base, root=own_since(base.root, since)), f"{base.name}.{count}")
 
 
 def own_since(root: PlanNode, since: int) -> PlanNode:

@@ -31,13 +31,14 @@ _ALTERING = "altering"
 class Alteration:
     """A query to become a member of something; `new` is that, if it does not run yet.
 
-    `runs_as` is what control knows the query as, until then.
+    `runs_as` is what control knows the query as, until then; `base` what the new one becomes part of.
     """
 
     query: Query
     shaped: Shaped
     runs_as: str
     new: Query | None = None
+    base: str | None = None
 
 
 class Altering:
@@ -50,7 +51,7 @@ class Altering:
         self._replacing: dict[str, Mapping[str, int]] = {}  # what ran by itself and is about to end
         self._busy: set[str] = set()
         self._next: dict[str, list[Callable[[], None]]] = {}
-        self.opened: Callable[[Query, Shaped], None] = lambda _query, _shaped: None  # a shared query will run
+        self.opened: Callable[[Alteration], None] = lambda _: None  # a shared query will run
         self.again: Callable[[Query], None] = lambda _: None  # a query is to be altered from where it is now
 
     def is_busy(self, query: str) -> bool:
@@ -71,7 +72,7 @@ class Altering:
             self._of.handle(SettleAsked(self._of.now(), runs_as))
             return
         self._of.planned = merge(self._of.planned, [new])
-        self.opened(new, alteration.shaped)
+        self.opened(alteration)
         self._beginning[new.name] = alteration
         alone = runs_as == query
         if alone:

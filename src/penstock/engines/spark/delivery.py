@@ -12,7 +12,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -118,7 +118,7 @@ class Deliveries:
             if isinstance(sink, DurableSink):
                 sink.publish([file])
 
-    def recover(self, files: dict[str, list[str]]) -> None:
+    def recover(self, files: Mapping[str, list[str]]) -> None:
         """On start: committed files are renamed, other staged ones deleted."""
         for name, sink in self._sinks.items():
             if isinstance(sink, DurableSink):

@@ -31,8 +31,9 @@ from penstock.engines.spark.coordinator import Coordinator, Delivered
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.ingest import MOST_ROWS, Feed, Feeder
 from penstock.engines.spark.measures import QueryMeasures
+from penstock.engines.spark.outputs import Places
 from penstock.engines.spark.prepared import Jobs
-from penstock.engines.spark.registrar import Places, Registrar, check_policy
+from penstock.engines.spark.registrar import Registrar, check_policy
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.sinks.callback import CallbackSink
@@ -162,7 +163,7 @@ class Engine:
         self._opened = True
         self._coordinator.start()
         self._deliveries.start()
-        self._registrar.distributor.watch()
+        self._registrar.outputs.distributor.watch()
         if policy != control.policy.text:
             self.use_policy(policy)
         return self
@@ -179,10 +180,10 @@ class Engine:
         """Takes in nothing more, finishes the steps that run and commits them."""
         if self._feeding:
             self._feeder.stop()
-        self._registrar.distributor.finish()
+        self._registrar.outputs.distributor.finish()
         self._coordinator.stop()
         if self._coordinator.failed is None:
-            self._registrar.distributor.all()
+            self._registrar.outputs.distributor.all()
 
     def close(self) -> None:
         """Finishes what runs, commits, and stops. What has not been processed is there on the next start."""

@@ -2,7 +2,9 @@
 
 Nobody's rows are lost or repeated by that, and nobody else waits for it longer than a step:
 
-- Who comes has rows from the next batch on, whatever train it is in.
+- Who comes has rows from the next batch on, whatever train it is in. Where operators remember rows that are
+  nobody's in particular, it begins in a shared query of its own, and comes to the others when no row is
+  remembered any more from before it came.
 - Who goes has rows up to a batch. Where operators remember nothing, the roster says which; where they do,
   the shared query first comes to stand at one place (control's `Settled`), since a watermark that came later
   would close windows that the member has no part in.
@@ -22,11 +24,13 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
-from penstock.engines.spark.operators.base import UNKNOWN, Piece, State
+from penstock.engines.spark.operators.base import END, UNKNOWN, Piece, State, micros
 from penstock.engines.spark.rosters import Member
 from penstock.model.graph import Graph
+from penstock.model.operators import Source, is_stateful
 from penstock.model.query import Query
 from penstock.plan import document
+from penstock.plan.remembering import remembered_s
 from penstock.plan.shapes import MEMBER, Shaped, under_name
 from penstock.plan.sharing import merge, remove
 
@@ -43,6 +47,7 @@ class Membership:
         self._leaving: dict[str, bool] = {}  # members that go when they have settled, and whether they drain
         self._apart: dict[str, tuple[str, str]] = {}  # what is being split off: from which, and whom
         self._back: dict[str, str] = {}  # what is to come back, and to which
+        self._ripe_at: dict[str, int] = {}  # not before watermarks are there; of what began later
         self._later: dict[str, list[Callable[[], None]]] = {}  # what waits until one of them is done
         self.opened: Callable[[Query], None] = lambda _: None  # one more shared query will run
         self.regrouped: Callable[[str], None] = lambda _: None  # a shared query has other members
@@ -57,8 +62,15 @@ class Membership:
             for query, _ in members:
                 self._started(query)
 
+    def approach(self, own: str, base: str) -> None:
+        """What is about to begin is to become part of another shared query of its shape, when it can."""
+        self._back[own] = base
+        self._log.set("back", self._back)
+
     def begun(self, shared: str, starts: Mapping[str, int]) -> None:
         """A shared query runs."""
+        if shared in self._back:
+            self._set_ripe_at(shared, self._last_remembered(shared))
         if shared in self._apart:
             self._take_along(shared)
             self._done(shared)
@@ -141,6 +153,11 @@ class Membership:
     def _stop_empty(self, shared: str) -> None:
         if shared in self._back.values():
             return  # somebody is on the way
+        if not self._shared.get(shared).members and shared in self._back:  # nobody is left to come back
+            base = self._back.pop(shared)
+            self._log.set("back", self._back)
+            if base in self._shared:
+                self.emptied(base)
         if shared in self._of.planned.queries and not self._shared.get(shared).members:
             self._of.planned = remove(self._of.planned, shared)
             self._of.handle(QueryStopped(self._of.now(), shared))
@@ -148,6 +165,7 @@ class Membership:
     def ended(self, shared: str) -> None:
         """A shared query runs no more."""
         self._shared.drop(shared)
+        self._set_ripe_at(shared, None)
 
     def regraphing(self, graph: Graph) -> None:
         """The graph is about to change: who comes back brings along what is remembered of them."""
@@ -172,6 +190,7 @@ class Membership:
         self._shared.split(shared.name, own.name)
         self._apart[own.name] = shared.name, query
         self._log.set("apart", self._apart)
+        self._set_ripe_at(own.name, self._ripe_at.get(shared.name))
         self.opened(own)
         self._of.handle(QueriesSubmitted(self._of.now(), (own,), shared.name))
         if suspended:
@@ -240,7 +259,30 @@ class Membership:
         if own not in self._of.control.graph.queries:
             return False
         positions, wanted = self._of.control.positions(own), self._of.control.positions(base)
-        return all(positions[stream] >= offset for stream, offset in wanted.items())
+        if any(positions[stream] < offset for stream, offset in wanted.items()):
+            return False
+        ripe_at = self._ripe_at.get(own, UNKNOWN)
+        return all(
+            self._of.marks.get((name, slot), UNKNOWN) >= ripe_at
+            for _, name in self._pairs(base, own)
+            if is_stateful(self._of.graph.nodes[name].operator)
+            for slot in range(len(self._of.graph.nodes[name].inputs))
+        )
+
+    def _last_remembered(self, own: str) -> int | None:
+        """When watermarks are there, nothing is remembered of rows that had come before now."""
+        root = self._of.planned.queries[own].root
+        for_s = remembered_s(root)
+        assert for_s is not None
+        sources = [node.operator for node in root.post_order() if isinstance(node.operator, Source)]
+        last_s = [self._of.control.stream_queue(one.stream).register_s + one.delay_s for one in sources]
+        latest_s = max(last_s, default=float("-inf"))
+        return None if latest_s == float("-inf") else min(END, micros(latest_s + for_s) + 1)
+
+    def _set_ripe_at(self, own: str, mark: int | None) -> None:
+        if mark != self._ripe_at.get(own):
+            self._ripe_at = {name: at for name, at in {**self._ripe_at, own: mark}.items() if at is not None}
+            self._log.set("ripe at", self._ripe_at)
 
     def _come_back(self, own: str) -> None:
         if own in self._back and self._back[own] not in self._of.planned.queries:
@@ -307,10 +349,14 @@ class Membership:
         else:
             self.split(query, suspended=True)
 
+    def load(self) -> None:
+        """What was under way before a crash."""
+        self._apart = {own: (shared, query) for own, (shared, query) in self._log.get("apart", {}).items()}
+        self._back = {own: base for own, base in self._log.get("back", {}).items() if own in self._shared}
+        self._ripe_at = {n: at for n, at in self._log.get("ripe at", {}).items() if n in self._shared}
+
     def restore(self) -> None:
         """What was under way before a crash is asked for again."""
-        self._apart = {own: (shared, query) for own, (shared, query) in self._log.get("apart", {}).items()}
-        self._back = dict(self._log.get("back", {}))
         for own, (shared, _) in self._apart.items():
             query = self._of.planned.queries[own]
             self._of.handle(QueriesSubmitted(self._of.now(), (query,), shared))
@@ -319,7 +365,7 @@ class Membership:
 
     def is_apart(self, shared: str) -> bool:
         """Whether a shared query is about to be split off."""
-        return shared in self._apart or shared in self._log.get("apart", {})
+        return shared in self._apart
 
     def resume(self, query: str) -> None:
         """A member goes on, and then back to the others."""

@@ -6,13 +6,11 @@ Everything here happens between two events, within a commit: it is taken back wh
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.control.events import (
     Event,
@@ -22,43 +20,35 @@ from penstock.control.events import (
     WeightChanged,
 )
 from penstock.engines.spark import recovery
-from penstock.engines.spark.admitting import Admitted, Running, admitted, own_since, shared_name
+from penstock.engines.spark.admitting import Admitted, Running, admitted, beside, own_since, shared_name
 from penstock.engines.spark.altering import Alteration
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.distributing import Distributor
-from penstock.engines.spark.fan_out import TaggedFiles, named
 from penstock.engines.spark.ingest import IDLE_S, Feed, Standing
 from penstock.engines.spark.one_time import window_us
+from penstock.engines.spark.outputs import Outputs, Places, result_columns
 from penstock.engines.spark.relations import Relations
-from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.session import SparkSession
 from penstock.engines.spark.shared import Shared
-from penstock.engines.spark.sinks import registry as sinks
-from penstock.engines.spark.sinks.base import Sink
-from penstock.engines.spark.sinks.files import FileSink
-from penstock.engines.spark.sinks.memory import ROWS, MemorySink
-from penstock.engines.spark.sinks.reading import read_files
 from penstock.engines.spark.sources import registry as sources
 from penstock.engines.spark.sources.base import Source
 from penstock.engines.spark.sources.structured import StructuredSource
-from penstock.engines.spark.sources.types import arrow_schema
 from penstock.errors import PolicyError, QueryError, closest
 from penstock.model.operators import Join
 from penstock.model.operators import Source as StreamSource
 from penstock.model.qos import QoS
 from penstock.model.query import Query
-from penstock.model.schema import Schema
 from penstock.plan import document
 from penstock.plan.canonical import canonical
 from penstock.plan.costing import estimated
-from penstock.plan.schemas import derived_schemas
-from penstock.plan.shapes import MEMBER, Shaped, on_top
+from penstock.plan.remembering import remembered_s
+from penstock.plan.shapes import Shape, on_top
 from penstock.plan.sharing import merge, remove
 from penstock.plan.templates import Templates
 from penstock.policies.parsing import parse
-from penstock.sql.catalog import Catalog, Delivery, Stream
+from penstock.sql.catalog import Catalog, Stream
 from penstock.sql.quantities import seconds
 from penstock.sql.reader import read
 from penstock.sql.session import Answer, apply
@@ -74,16 +64,6 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where things are: paths in statements begin at `base`, the state is in `state`, results go to `out`."""
-
-    base: Path
-    state: Path
-    out: Path | None
-    format: str
 
 
 class Registrar:
@@ -102,8 +82,9 @@ class Registrar:
     ) -> None:
         """`opened` hears of each stream that is read for the first time."""
         self._places, self._spark, self._log, self._coordinator = places, spark, log, coordinator
-        self._relations, self._deliveries, self._opened = relations, deliveries, opened
-        self.distributor = Distributor(places.out, places.format, coordinator, log, deliveries, tell)
+        self._relations, self._opened = relations, opened
+        distributor = Distributor(places.out, places.format, coordinator, log, deliveries, tell)
+        self.outputs = Outputs(places, coordinator.shared, deliveries, distributor)
         self._standings: dict[str, tuple[int, Standing]] = {}
         self._numbers: dict[str, int] = {}  # of streams, in the order in which they were created
         self._created = 0
@@ -116,9 +97,9 @@ class Registrar:
         self.begun = False  # whether rows have come in: who comes now comes later
         coordinator.shared.number_of = lambda stream: self._numbers[stream]
         coordinator.finished = partial(self.stop, drain=False)
-        coordinator.membership.opened = self._add_own_sink
+        coordinator.membership.opened = self.outputs.open
         coordinator.membership.regrouped = self._weigh
-        coordinator.altering.opened = self._open_shared
+        coordinator.altering.opened = self._open_altered
         coordinator.altering.again = self._alter
         coordinator.crowds.wish_of = self._wish
 
@@ -173,8 +154,9 @@ class Registrar:
         running = Running(
             self._coordinator.planned,
             {one.digest: one.name for one in shared if self._takes_in(one)},
+            {one.digest: one.name for one in shared if self._takes_in_later(one)},
             frozenset(self._shapes.values()),
-            frozenset({*self._coordinator.planned.queries, *shared.bases()}),  # files have the names
+            frozenset(self._taken()),
         )
         since = self._since + 1 if self.begun else 0
         found = admitted(queries, running, self._templates, self.catalog.rates(), since)
@@ -186,11 +168,20 @@ class Registrar:
             self._log.set("since", since)
         return found
 
-    def _takes_in(self, shared: Shared, form: Shaped | None = None) -> bool:
-        """Whether a shared query takes in newcomers, of that form: it is not about to end, nor split off."""
+    def _taken(self) -> set[str]:
+        """Names that no new shared query can have: files have them, too."""
+        shared = self._coordinator.shared
+        return {*self._coordinator.planned.queries, *(one.name for one in shared), *shared.bases()}
+
+    def _takes_in(self, shared: Shared) -> bool:
+        """Whether a shared query takes in newcomers: it is not about to end, nor split off."""
         runs = shared.name in self._coordinator.planned.queries
-        fits = form is None or shared.digest == form.shape.digest
-        return runs and fits and shared.instant and shared.base == shared.name
+        return runs and shared.base == shared.name and (shared.instant or not self.begun)
+
+    def _takes_in_later(self, shared: Shared) -> bool:
+        """Whether others of its shape that begin by themselves can become part of a shared query."""
+        planned = self._coordinator.planned.queries.get(shared.name)
+        return planned is not None and shared.base == shared.name and remembered_s(planned.root) is not None
 
     def _use(self, query: Query) -> None:
         """Gets ready what a query reads."""
@@ -230,8 +221,8 @@ class Registrar:
             self._coordinator.results.lives.pop(query.name, None)  # of one that had the name before
             self._log.put_results([(query.name, {})])
             if query.name in shapes:
-                self._coordinator.shared.create(query, shapes[query.name])
-            self._add_own_sink(query)
+                self._open_shared(query, shapes[query.name], found.joining.get(query.name))
+            self.outputs.open(query)
             self._note_one_time(query)
         self._shapes |= found.shapes
         for name, members in found.members.items():
@@ -257,9 +248,9 @@ class Registrar:
             case AlterQuery(name=name):
                 self._weigh(self._coordinator.shared.runs_as(self.known(name)))
             case CreateSink(name=name):
-                self._add_sink(self.catalog.sinks[name])
+                self.outputs.add(self.catalog.sinks[name], self._columns(self.catalog.sinks[name].query))
             case Drop(kind="sink", name=name):
-                self._deliveries.remove(f"sink {name}")
+                self.outputs.remove(name)
             case Drop(kind="query", name=name):
                 self.stop(name, drain=False)
             case SetPolicy(policy=policy):
@@ -319,25 +310,38 @@ class Registrar:
         if found is not None and coordinator.membership.is_moving(name, again):
             return
         form = self._templates.shaped(query)
-        if found is not None and form is not None and self._takes_in(found[0], form):
+        form = form or on_top(canonical(query))
+        digest = form.shape.digest
+        if found is not None and found[0].digest == digest and self._takes_in(found[0]):
             coordinator.altering.begin(Alteration(query, form, found[0].name))
             return
-        form = form or on_top(canonical(query))
         self._since += 1
         self._log.set("since", self._since)
-        taken = {*coordinator.planned.queries, *shared.bases()}
-        own = form.shape.query(shared_name(form.shape.digest, taken))
-        own = replace(own, root=estimated(own_since(own.root, self._since), self.catalog.rates()))
+        taken = self._taken()
+        base = next((one.name for one in shared if one.digest == digest and self._takes_in_later(one)), None)
+        if base is not None:
+            own = beside(coordinator.planned.queries[base], taken, self._since)
+        else:
+            own = form.shape.query(shared_name(digest, taken))
+            own = replace(own, root=own_since(own.root, self._since))
+        own = replace(own, root=estimated(own.root, self.catalog.rates()))
         self._use(own)
         self._shapes.pop(name, None)
-        coordinator.altering.begin(Alteration(query, form, shared.runs_as(name), own))
+        coordinator.altering.begin(Alteration(query, form, shared.runs_as(name), own, base))
 
-    def _open_shared(self, query: Query, shaped: Shaped) -> None:
-        """A shared query that is to go on for another one."""
+    def _open_altered(self, alteration: Alteration) -> None:
+        """A shared query that is to go on for another query."""
+        query = alteration.new
+        assert query is not None
         self._log.put_query(query.name, document.write(query), {})
         self._log.put_results([(query.name, {})])
-        self._coordinator.shared.create(query, shaped.shape)
-        self._add_own_sink(query)
+        self._open_shared(query, alteration.shaped.shape, alteration.base)
+        self.outputs.open(query)
+
+    def _open_shared(self, query: Query, shape: Shape, base: str | None) -> None:
+        self._coordinator.shared.create(query, shape, base)
+        if base is not None:
+            self._coordinator.membership.approach(query.name, base)
 
     def _later(self, name: str, action: Callable[[], None]) -> bool:
         """Whether a query is being altered; something is done about it afterwards."""
@@ -375,58 +379,12 @@ class Registrar:
                 return known
         raise QueryError(f"no query '{name}'.{closest(name, self.catalog.queries)}")
 
-    # --- sinks ---
-
-    def _add_own_sink(self, query: Query) -> None:
-        """Every query's results go to its own directory, or, without one, the last of them are kept."""
-        columns, out = arrow_schema(result_schema(query)), self._places.out
-        made: Sink
-        shared = self._coordinator.shared
-        if query.name in shared:
-            base = shared.get(query.name).base
-            if self._deliveries.share(query.name, base):
-                return
-            made = self.distributor.open(base, columns) if out else MemorySink(columns, 100 * ROWS)
-        else:
-            made = FileSink(out / query.name, self._places.format, columns) if out else MemorySink(columns)
-        self._deliveries.add(query.name, base if query.name in shared else query.name, made)
-
-    def _add_sink(self, delivery: Delivery) -> None:
-        made = sinks.make(delivery, self._places.base, self._columns(delivery.query))
-        self._deliveries.add(delivery.query, f"sink {delivery.name}", made)
-
-    def _columns(self, query: str) -> pa.Schema:
-        """The columns of a query's results."""
-        planned = self._coordinator.planned.queries.get(query)
-        return arrow_schema(result_schema(planned or self.catalog.queries[query]))
-
     def results(self, query: str) -> pa.Table:
         """A query's committed results: all of them if they go to files, else the last ones."""
-        out, format_, columns = self._places.out, self._places.format, self._columns(query)
-        found = self._coordinator.shared.files_of(query)
-        if found:
-            own = self._deliveries.get(query)  # of a query that ran by itself before it was altered
-            parts = [own.rows()] if isinstance(own, MemorySink) else []
-            if out is not None:
-                parts = [read_files(out / query, format_, columns)]
-            parts += [self._shared_results(base, member).cast(columns) for base, member in found]
-            return pa.concat_tables(parts)
-        for sink in self._deliveries.sinks_of(query):
-            if isinstance(sink, MemorySink):
-                return sink.rows()
-        if out is not None:
-            return read_files(out / query, format_, columns)
-        raise QueryError(f"query '{query}' keeps no results")
+        return self.outputs.results(query, self._columns(query))
 
-    def _shared_results(self, base: str, member: Member) -> pa.Table:
-        """A member's rows where all members' are."""
-        sink = self._deliveries.get(base)
-        if isinstance(sink, TaggedFiles):
-            return sink.read(member)
-        assert isinstance(sink, MemorySink)
-        rows = sink.rows()
-        mine = rows.filter(pc.equal(rows[MEMBER], member.number))
-        return named(mine.drop_columns([MEMBER]), member)
+    def _columns(self, query: str) -> pa.Schema:
+        return result_columns(self._coordinator.planned.queries.get(query) or self.catalog.queries[query])
 
     # --- after a crash ---
 
@@ -448,19 +406,18 @@ class Registrar:
         self._coordinator.store.keep_only(stood.files(self._relations))
         self._coordinator.results.restore(stood.lives)
         self._coordinator.shared.restore()
+        self._coordinator.membership.load()
         for query in (*stood.queries, *stood.waiting):
             self._use(query)
-            self._add_own_sink(query)
+            self.outputs.open(query)
             self._note_one_time(query)
         for base in self._coordinator.shared.bases():
-            self.distributor.open_former(base)
+            self.outputs.distributor.open_former(base)
         for delivery in self.catalog.sinks.values():
             if self._runs(delivery.query):
-                self._add_sink(delivery)
+                self.outputs.add(delivery, self._columns(delivery.query))
         files = self._log.files()
-        self._deliveries.recover(files)
-        self.distributor.recover()
-        self._recover_ended(files)
+        self.outputs.recover(files, self.catalog.sinks, self._coordinator.planned.queries)
         with self._log.transaction():
             for name, names in files.items():
                 self._log.drop_files(name, names)
@@ -471,7 +428,7 @@ class Registrar:
                 self._alter(self.catalog.queries[name])
         self._coordinator.committed()
         for n, name, ref in self._log.outbox():
-            self._deliveries.post(n, name, ref)
+            self.outputs.deliveries.post(n, name, ref)
 
     def _runs(self, query: str) -> bool:
         return query in self._coordinator.planned.queries or self._coordinator.shared.of(query) is not None
@@ -495,28 +452,8 @@ class Registrar:
         if stood.queries:  # cut as the policy wants, whatever was under way
             self._handle(PolicyChanged(self._coordinator.now(), self._coordinator.control.policy.text))
 
-    def _recover_ended(self, files: Mapping[str, list[str]]) -> None:
-        """Files that were committed with the end of their query, or moved there, and not yet renamed."""
-        for name, staged in files.items():
-            delivery = self.catalog.sinks.get(name.removeprefix("sink "))
-            query = delivery.query if name.startswith("sink ") and delivery is not None else name
-            if query in self._coordinator.planned.queries:
-                continue
-            sink: Sink | None = None
-            if query != name and delivery is not None:
-                sink = sinks.make(delivery, self._places.base, pa.schema([]))
-            elif query == name and self._places.out is not None:
-                sink = FileSink(self._places.out / name, self._places.format, pa.schema([]))
-            if isinstance(sink, FileSink):
-                sink.recover(staged)
-
 
 def check_policy(text: str) -> None:
     """Refuses a policy that there is not, or that cannot run here."""
     if parse(text).needs_oracle:
         raise PolicyError(f"policy '{text}' needs the true cost of every row, which only the simulator knows")
-
-
-def result_schema(query: Query) -> Schema:
-    """The columns of a query's results."""
-    return {id(node): schema for node, schema in derived_schemas(query.root)}[id(query.root)]

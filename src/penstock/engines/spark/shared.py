@@ -32,20 +32,7 @@ class Shared:
     streams: tuple[str, ...]
     base: str  # the one that it was split off from, whose files are its files; or itself
     members: dict[int, Member] = field(default_factory=dict)
-    last: int = 0
-
-    def add(
-        self,
-        query: str,
-        shaped: Shaped,
-        starts: Mapping[str, int],
-        before: tuple[tuple[str, int], ...] = (),
-    ) -> Member:
-        """One more member."""
-        self.last += 1
-        member = Member(query, self.last, shaped.constants, shaped.titles, starts, before=before)
-        self.members[member.number] = member
-        return member
+    last: int = 0  # the last number that was given to a member of these files
 
 
 class SharedQueries:
@@ -120,8 +107,8 @@ class SharedQueries:
         """The members as they are now."""
         return self._rosters[name]
 
-    def create(self, query: Query, shape: Shape) -> None:
-        """A shared query without members."""
+    def create(self, query: Query, shape: Shape, base: str | None = None) -> None:
+        """A shared query without members; its files are another one's if it is to become part of that."""
         operators = [node.operator for node in query.root.post_order()]
         streams = dict.fromkeys(one.stream for one in operators if isinstance(one, Source))
         stateful = any(is_stateful(one) for one in operators)
@@ -133,13 +120,13 @@ class SharedQueries:
                 shape.instant,
                 stateful,
                 tuple(streams),
-                query.name,
+                base or query.name,
             )
         )
 
     def split(self, name: str, new: str) -> None:
         """One more of the same shape, without members, beside another."""
-        self._add(replace(self._shared[name], name=new, members={}, last=0))
+        self._add(replace(self._shared[name], name=new, members={}))
 
     def _add(self, shared: Shared) -> None:
         self._shared[shared.name] = shared
@@ -160,12 +147,24 @@ class SharedQueries:
     def join(self, name: str, members: Sequence[tuple[str, Shaped]], starts: Mapping[str, int]) -> None:
         """Queries become members, with rows from these offsets on."""
         shared = self._shared[name]
-        for query, shaped in members:
-            member = shared.add(query, shaped, starts)
-            self._of[query] = name, member.number
-            self._log.put_member(name, member.number, _member_values(member))
-        self._log.put_shared(name, _shared_values(shared))
+        for number, (query, shaped) in zip(self._numbers(shared, len(members)), members, strict=True):
+            member = Member(query, number, shaped.constants, shaped.titles, starts)
+            self._take_in(shared, member)
         self._changed(shared)
+
+    def _numbers(self, shared: Shared, count: int) -> range:
+        """Numbers that nobody in the same files has or had."""
+        family = [one for one in self if one.base == shared.base]
+        last = max(one.last for one in family)
+        for one in family:  # whichever of them is left in the end
+            one.last = last + count
+            self._log.put_shared(one.name, _shared_values(one))
+        return range(last + 1, last + count + 1)
+
+    def _take_in(self, shared: Shared, member: Member) -> None:
+        shared.members[member.number] = member
+        self._of[member.query] = shared.name, member.number
+        self._log.put_member(shared.name, member.number, _member_values(member))
 
     def change(self, query: str, name: str, shaped: Shaped, starts: Mapping[str, int]) -> None:
         """A query goes on as another member, maybe of another shared query, from these offsets on."""
@@ -175,10 +174,8 @@ class SharedQueries:
             before = (*found[1].before, (found[0].base, found[1].number))
             self.leave(query)
         shared = self._shared[name]
-        member = shared.add(query, shaped, starts, before)
-        self._of[query] = name, member.number
-        self._log.put_member(name, member.number, _member_values(member))
-        self._log.put_shared(name, _shared_values(shared))
+        (number,) = self._numbers(shared, 1)
+        self._take_in(shared, Member(query, number, shaped.constants, shaped.titles, starts, before=before))
         self._changed(shared)
 
     def start(self, name: str, starts: Mapping[str, int]) -> None:
