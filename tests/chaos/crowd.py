@@ -45,7 +45,7 @@ def world(seconds: float) -> tuple[str, tuple[str, ...]]:
     """The streams and tables, with rows for about so long, and what queries are variants of."""
     sql = (EXAMPLES / "crowd.sql").read_text()
     told = sql.partition("CREATE CONTINUOUS QUERY")[0]
-    for rows, rate in ((3000, 120), (300, 12)):
+    for rows, rate in ((3000, 60), (300, 6)):
         before, after = f"rows = '{rows}'", f"rows = '{round(rate * seconds)}', rate = '{rate}/s'"
         assert told.count(before) == 1
         told = told.replace(before, after)
@@ -122,7 +122,7 @@ def texts_of(engine: Engine) -> dict[str, list[str]]:
     """What each query was asked to be, one after the other."""
     texts: dict[str, list[str]] = {}
     for sql, _ in engine.coordinator.log.statements():
-        for name, text in re.findall(r"(?:CONTINUOUS|ALTER) QUERY (v\d+) (AS [^;]*);", sql):
+        for name, text in re.findall(r"(?:CONTINUOUS|ALTER) QUERY (v\d+) (AS\s[^;]*);", sql):
             texts.setdefault(name, []).append(text)
     return texts
 

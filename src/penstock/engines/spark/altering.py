@@ -140,13 +140,16 @@ class Altering:
 
     # --- after a crash ---
 
-    def forget(self) -> list[str]:
-        """Before anything is restored: what had not begun is undone, to be asked for again; whose it was."""
+    def forget(self) -> None:
+        """Before anything is restored: what had not begun is undone, to be asked for again.
+
+        A shared query that somebody else has joined meanwhile stays.
+        """
         pending = self._log.get(_ALTERING, {})
+        joined = {name for name, _, _ in self._log.members()}
         with self._log.transaction():
             for new in pending.values():
-                if new is not None:
+                if new is not None and new not in joined:
                     self._log.drop_query(new)
                     self._log.drop_shared(new)
             self._log.set(_ALTERING, {})
-        return list(pending)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import isinf
 from typing import TYPE_CHECKING
 
 import pyarrow.compute as pc
@@ -277,7 +278,9 @@ class Membership:
         sources = [node.operator for node in root.post_order() if isinstance(node.operator, Source)]
         last_s = [self._of.control.stream_queue(one.stream).register_s + one.delay_s for one in sources]
         latest_s = max(last_s, default=float("-inf"))
-        return None if latest_s == float("-inf") else min(END, micros(latest_s + for_s) + 1)
+        if isinf(latest_s):  # nothing has come, or nothing will
+            return END if latest_s > 0 else None
+        return min(END, micros(latest_s + for_s) + 1)
 
     def _set_ripe_at(self, own: str, mark: int | None) -> None:
         if mark != self._ripe_at.get(own):
@@ -357,7 +360,7 @@ class Membership:
 
     def restore(self) -> None:
         """What was under way before a crash is asked for again."""
-        for own, (shared, _) in self._apart.items():
+        for own, (shared, _) in list(self._apart.items()):
             query = self._of.planned.queries[own]
             self._of.handle(QueriesSubmitted(self._of.now(), (query,), shared))
         for own in list(self._back):

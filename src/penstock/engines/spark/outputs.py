@@ -82,8 +82,9 @@ class Outputs:
             parts = [own.rows()] if isinstance(own, MemorySink) else []
             if out is not None:
                 parts = [read_files(out / query, format_, columns)]
-            parts += [self._of_member(base, member).cast(columns) for base, member in found]
-            return pa.concat_tables(parts)
+            there = [one for one in found if self.deliveries.get(one[0]) is not None]  # or there is no file
+            parts += [self._of_member(base, member).cast(columns) for base, member in there]
+            return pa.concat_tables([columns.empty_table(), *parts])
         for sink in self.deliveries.sinks_of(query):
             if isinstance(sink, MemorySink):
                 return sink.rows()

@@ -6,7 +6,7 @@ Everything here happens between two events, within a commit: it is taken back wh
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -390,13 +390,11 @@ class Registrar:
 
     def restore(self) -> None:
         """Takes up what is in the state directory; the first thing that control hears of."""
-        altering = self._coordinator.altering.forget()
+        self._coordinator.altering.forget()
         stood = recovery.stood(self._log)
+        definitions: dict[str, list[Query]] = {}  # what each query was asked to be, one after the other
         for sql, at_s in self._log.statements():
-            for statement in read(sql):
-                before = self.catalog
-                self.catalog, _ = apply(before, statement, sql, at_s)
-                self._number(before, self.catalog)
+            self._replay(sql, at_s, definitions)
         self._standings = stood.streams
         self._since = self._log.get("since", 0)
         self._coordinator.planned = stood.graph
@@ -423,17 +421,31 @@ class Registrar:
                 self._log.drop_files(name, names)
             weights = {query.name: self._weight(query.name) for query in stood.queries}
             recovery.restore(self._coordinator, stood, weights)
-            self._ask_again(stood)
-            for name in altering:
-                self._alter(self.catalog.queries[name])
+            self._ask_again(stood, definitions)
         self._coordinator.committed()
         for n, name, ref in self._log.outbox():
             self.outputs.deliveries.post(n, name, ref)
 
+    def _replay(self, sql: str, at_s: float, definitions: dict[str, list[Query]]) -> None:
+        """Statements that were accepted once; what was altered before it began counts as created so."""
+        created: set[str] = set()
+        for statement in read(sql):
+            before = self.catalog
+            self.catalog, answer = apply(before, statement, sql, at_s)
+            self._number(before, self.catalog)
+            match statement, answer.query:
+                case CreateQuery(), Query() as query:
+                    created.add(query.name)
+                    definitions[query.name] = [query]
+                case AlterQuery(), Query() as query if query.name in created:
+                    definitions[query.name] = [query]
+                case AlterQuery(), Query() as query:
+                    definitions[query.name].append(query)
+
     def _runs(self, query: str) -> bool:
         return query in self._coordinator.planned.queries or self._coordinator.shared.of(query) is not None
 
-    def _ask_again(self, stood: recovery.Stood) -> None:
+    def _ask_again(self, stood: recovery.Stood, definitions: Mapping[str, Sequence[Query]]) -> None:
         """What had been asked for and was not done yet when the engine stopped, and what has its time."""
         coordinator = self._coordinator
         if stood.waiting:
@@ -442,6 +454,11 @@ class Registrar:
             if waiting:
                 self._handle(QueriesSubmitted(coordinator.now(), tuple(waiting)))
         coordinator.membership.restore()
+        for name, asked in definitions.items():
+            if self._runs(name):
+                been = 1 + len(stood.lives.get(name, {}).get("before", ()))
+                for query in asked[been:]:
+                    self._alter(query)
         for query in (*stood.queries, *stood.waiting):
             if query.stop_s is not None:
                 self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
