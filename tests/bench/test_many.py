@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from penstock.bench.many.measure import ratios
+from penstock.bench.many.measure import Settings, measure, ratios
 from penstock.bench.many.mixes import MATCHES, Mix, Setting, setting
 from penstock.bench.many.picture import draw
 from penstock.bench.many.sample import Sample
@@ -81,3 +84,22 @@ def test_what_was_not_finished_is_shown_as_such(tmp_path: Path) -> None:
     samples += [{"side": "queries", "queries": 1000, "mean_latency_s": None, "rows_per_s": None}]
     draw(samples, "filters", tmp_path / "picture.png")
     assert (tmp_path / "picture.png").stat().st_size > 10_000
+
+
+def test_what_was_measured_before_a_run_took_too_long_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "slow"
+    measured = json.dumps(asdict(Sample("penstock", "windows", 9, mean_latency_s=0.5)))
+    script.write_text(f"#!/bin/sh\necho begun\necho '{measured}'\necho a backlog\nexec sleep 60\n")
+    script.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(script))
+    said: list[str] = []
+    found = measure(Settings("windows", 9, curve=(10,), limit_s=0.5), said.append)
+    samples = found["samples"]
+    assert isinstance(samples, list)
+    assert [one["mean_latency_s"] for one in samples[:3]] == [0.5] * 3
+    assert "within 0.5 s; the last it said was: a backlog" in samples[0]["failed"]
+    assert samples[3]["side"] == "penstock"  # of the curve, which this side did not finish with fewer
+    assert "not tried" in samples[3]["failed"]
+    assert not any("{" in line for line in said)

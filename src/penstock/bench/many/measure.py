@@ -36,19 +36,31 @@ class Settings:
 
 
 def measure(settings: Settings, progress: Progress = lambda _: None) -> dict[str, object]:
-    """Samples of all sides in turns: of the number of queries asked for, and of the points of the curve."""
+    """Samples of all sides in turns: of the number of queries asked for, and of the points of the curve.
+
+    Ctrl-C ends it early, with what there is.
+    """
     samples: list[Sample] = []
-    for repeat in range(settings.repeats):
-        sides = [*SIDES, "batch"] if settings.mix == "filters" else [*SIDES]
-        for side in sides:
-            progress(f"{settings.queries} {settings.mix}, {side}, {repeat + 1} of {settings.repeats}")
-            samples.append(_sample(settings, side, settings.queries, progress))
-    for queries in settings.curve:
-        for side in SIDES:
-            if queries == settings.queries or _is_beyond(samples, side, queries):
-                continue
-            progress(f"{queries} {settings.mix}, {side}")
-            samples.append(_sample(settings, side, queries, progress))
+    try:
+        for repeat in range(settings.repeats):
+            sides = [*SIDES, "batch"] if settings.mix == "filters" else [*SIDES]
+            for side in sides:
+                progress(f"{settings.queries} {settings.mix}, {side}, {repeat + 1} of {settings.repeats}")
+                samples.append(_sample(settings, side, settings.queries, progress))
+        for queries in settings.curve:
+            for side in SIDES:
+                if queries == settings.queries:
+                    continue
+                progress(f"{queries} {settings.mix}, {side}")
+                if _is_beyond(samples, side, queries):
+                    untried = Sample(side, settings.mix, queries, failed="not tried: it did not finish fewer")
+                    samples.append(untried)
+                else:
+                    samples.append(_sample(settings, side, queries, progress))
+    except KeyboardInterrupt:
+        if not samples:
+            raise
+        progress("interrupted; this is what was measured")
     return {
         "bench": "many-queries",
         "settings": asdict(settings),
@@ -87,21 +99,21 @@ def _sample(settings: Settings, side: str, queries: int, progress: Progress) -> 
     """One sample, from a process of its own."""
     asked = Asked(side, settings.mix, queries, settings.seconds, settings.rows_per_s)
     command = [sys.executable, "-m", "penstock.bench.many.sample", json.dumps(asdict(asked))]
-    last = ""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    found, last = Sample(side, settings.mix, queries), ""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stdout is not None
         timer = threading.Timer(settings.limit_s, process.kill)
         timer.start()
         try:
             for line in process.stdout:
-                if last:
+                if line.startswith("{"):
+                    found = Sample(**json.loads(line))
+                else:
+                    last = line.strip()
                     progress(f"  {last}")
-                last = line.strip()
         finally:
             timer.cancel()
             process.kill()
-    if last.startswith("{"):
-        return Sample(**json.loads(last))
-    progress(f"  {last}")
-    why = f"did not finish within {settings.limit_s:g} s; the last it said was: {last}"
-    return Sample(side, settings.mix, queries, failed=why)
+    if not found.whole and found.failed is None:
+        found.failed = f"did not finish within {settings.limit_s:g} s; the last it said was: {last}"
+    return found

@@ -2,7 +2,7 @@
 
     python -m penstock.bench.many.sample '{"side": "penstock", "mix": "filters", "queries": 250}'
 
-The last line it prints is what was measured; lines before it say what it is doing.
+A line it prints says what it is doing, or, in braces, what has been measured so far.
 """
 
 from __future__ import annotations
@@ -63,15 +63,21 @@ class Sample:
     cpu_s_per_million: float | None = None
     memory_bytes: int | None = None
     failed: str | None = None
+    whole: bool = False  # whether nothing is left to measure
+
+    def tell(self) -> None:
+        """Prints it."""
+        print(json.dumps(asdict(self)), flush=True)
 
 
 def main() -> None:
-    """Measures, and prints the sample as one line."""
+    """Measures, and prints what it came to."""
     asked = Asked(**json.loads(sys.argv[1]))
     spark = session.make(settings=SETTINGS)
     with tempfile.TemporaryDirectory(prefix="penstock-bench-", ignore_cleanup_errors=True) as root:
         found = _batch(spark, asked, Path(root)) if asked.side == "batch" else _run(spark, asked, Path(root))
-    print(json.dumps(asdict(found)), flush=True)
+    found.whole = found.failed is None
+    found.tell()
     os._exit(0)  # hundreds of streams take minutes to stop
 
 
@@ -96,6 +102,7 @@ def _run(spark: SparkSession, asked: Asked, root: Path) -> Sample:
         feed.finish()
         _tell(f"latency at {asked.rows_per_s:,} rows/s")
         _latency(side, feed, asked, found)
+        found.tell()
         if isinstance(side, OnPenstock):
             _register(side, feed, statement(extra), found)
         _throughput(feed, asked, found, meter)
