@@ -25,8 +25,9 @@ test-core: $(INSTALLED)  ## all tests that need no Java
 test-fast: $(INSTALLED)  ## those of test-core that are not slow
 	$(BIN)/python -m pytest -n auto -m "not slow and not jvm"
 
-chaos: java $(INSTALLED)  ## kill -9 and restart, 36 times; KILLS=90 SEED=7 for others; 10 to 30 minutes
+chaos: java $(INSTALLED)  ## kill -9 and restart, 46 times; KILLS=90 SEED=7 for others; 15 to 35 minutes
 	$(BIN)/python -m tests.chaos.run $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
+	$(BIN)/python -m tests.chaos.crowd $(if $(SEED),--seed $(SEED))
 
 java:
 	@scripts/check-java

@@ -23,7 +23,7 @@ def test_a_file_in_its_parts() -> None:
     assert parts.streams == ("temps", "doors")
     assert "USING push" in parts.world
     assert "generator" not in parts.world
-    assert len(parts.queries) == 10
+    assert len(parts.queries) == 11
     assert all(text.startswith("AS\n") or text.startswith("AS SELECT") for text in parts.queries)
     wished = (
         "CREATE STREAM s (a INT) USING push; CREATE CONTINUOUS QUERY q WITH (weight = 0.5) AS SELECT a FROM s"

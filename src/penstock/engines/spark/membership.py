@@ -103,7 +103,6 @@ class Membership:
         found = self._shared.of(query)
         assert found is not None
         shared, _ = found
-        self._log.set("stopping", {**self._log.get("stopping", {}), query: drain})
         if self.is_moving(query, lambda: self.stop(query, drain=drain)):
             return
         if shared.name not in self._of.control.graph.queries:  # it has not begun

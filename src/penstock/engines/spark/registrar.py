@@ -65,6 +65,9 @@ from penstock.sql.statements import (
     StopQuery,
 )
 
+#: The queries that somebody wants held: some may still be on their way from one shared query to another.
+_TO_HOLD = "to hold"
+
 
 class Registrar:
     """See the module's docstring."""
@@ -273,6 +276,9 @@ class Registrar:
 
     def stop(self, name: str, *, drain: bool) -> None:
         """Takes a query out, if it runs."""
+        if self._runs(name):
+            self._log.set("stopping", {**self._log.get("stopping", {}), name: drain})
+            self._want_held(name, held=False)
         if self._later(name, partial(self.stop, name, drain=drain)):
             return
         self._shapes.pop(name, None)
@@ -282,7 +288,6 @@ class Registrar:
             self._coordinator.planned = remove(self._coordinator.planned, name)
             if drain:
                 self._coordinator.draining.add(name)
-            self._log.set("stopping", {**self._log.get("stopping", {}), name: drain})
             self._handle(QueryStopped(self._coordinator.now(), name, drain))
 
     def switch(self, policy: str) -> None:
@@ -352,6 +357,7 @@ class Registrar:
 
     def suspend(self, name: str) -> None:
         """Holds a query; its rows wait."""
+        self._want_held(name, held=True)
         if self._later(name, partial(self.suspend, name)):
             return
         if self._coordinator.shared.of(name) is not None:
@@ -361,6 +367,7 @@ class Registrar:
 
     def resume(self, name: str) -> None:
         """Lets a query go on."""
+        self._want_held(name, held=False)
         if self._later(name, partial(self.resume, name)):
             return
         self._coordinator.failures.pop(name, None)
@@ -368,6 +375,10 @@ class Registrar:
             self._coordinator.membership.resume(name)
         else:
             self._coordinator.hold(name, held=False)
+
+    def _want_held(self, name: str, *, held: bool) -> None:
+        wanted = {*self._log.get(_TO_HOLD, [])}
+        self._log.set(_TO_HOLD, sorted(wanted | {name} if held else wanted - {name}))
 
     def _handle(self, event: Event) -> None:
         self._coordinator.handle(event)
@@ -459,6 +470,10 @@ class Registrar:
                 been = 1 + len(stood.lives.get(name, {}).get("before", ()))
                 for query in asked[been:]:
                     self._alter(query)
+        held = {*self._log.get("suspended", [])}
+        for name in self._log.get(_TO_HOLD, []):
+            if self._runs(name) and coordinator.shared.runs_as(name) not in held:
+                self.suspend(name)
         for query in (*stood.queries, *stood.waiting):
             if query.stop_s is not None:
                 self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
