@@ -50,8 +50,8 @@ def test_a_file_without_queries() -> None:
 def test_a_crowd(spark: SparkSession) -> None:
     sql = (EXAMPLES / "crowd.sql").read_text().replace("'3000'", "'600'").replace("'300'", "'60'")
     schedule = Schedule("fas-mcq", 500, 2, "chain", 50)
-    found = list(verify_crowd(sql, EXAMPLES, spark, [schedule], 40, 3))
+    found = list(verify_crowd(sql, EXAMPLES, spark, [schedule], 24, 3))
     wrong = {one.query: one.difference for one in found if one.difference is not None}
     assert not wrong
-    assert len(found) == 40
+    assert len(found) == 24
     assert sum(one.rows for one in found) > 100

@@ -87,7 +87,7 @@ def test_other_constants(spark: SparkSession, tmp_path: Path) -> None:
                 if name == "alone":
                     queries.alter(name, f"SELECT id, room FROM temps WHERE id = {turn}")
                 elif chance.random() < 0.5:
-                    queries.alter(name, shapes[name.partition("_")[0]](chance))
+                    queries.alter(name, shapes[name.rpartition("_")[0]](chance))
             feed.push(4, 40)
             if turn == 1:
                 engine.use_policy("round-robin")

@@ -148,16 +148,16 @@ def test_members_come_and_go(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
         crowd = Crowd(engine, random.Random(1))
-        crowd.add(32)
+        crowd.add(24)
         assert len(engine.coordinator.control.units) < 16
         engine.start()
         feed = Feed(engine, 4)
-        for turn in range(8):
+        for turn in range(6):
             feed.push(4, 40)
             crowd.add(2)
             crowd.stop(drain=turn % 2 == 0)
             if turn % 3 == 1:
-                engine.use_policy(("chain", "round-robin", "direct")[turn // 3])
+                engine.use_policy(("chain", "round-robin")[turn // 3])
         feed.push(8, 60)
         feed.end()
         engine.run("drained")
@@ -208,16 +208,16 @@ def test_members_are_held_and_come_back(spark: SparkSession, tmp_path: Path) -> 
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
         crowd = Crowd(engine, random.Random(2))
-        crowd.add(32)
+        crowd.add(24)
         engine.start()
         feed = Feed(engine, 5)
-        for turn in range(6):
+        for turn in range(4):
             feed.push(4, 40)
             held = crowd.chance.sample(crowd.running, 3)
             for name in held:
                 engine.suspend(name)
             feed.push(4, 40)
-            if turn == 3:
+            if turn == 2:
                 engine.use_policy("round-robin")
             for name in held:
                 engine.resume(name)
@@ -237,12 +237,12 @@ def test_members_run_apart_and_come_back(spark: SparkSession, tmp_path: Path) ->
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
         crowd = Crowd(engine, random.Random(12))
-        crowd.add(32)
+        crowd.add(24)
         shared = engine.coordinator.shared
         engine.start()
         feed = Feed(engine, 13)
         members = [name for name in crowd.running if shared.of(name) is not None]
-        for turn in range(6):
+        for turn in range(4):
             chosen = crowd.chance.sample(members, 4)
             for name in chosen:
                 engine.run_apart(name)

@@ -147,20 +147,20 @@ class Membership:
 
     def emptied(self, shared: str) -> None:
         """Somebody has left; a shared query without members ends."""
-        if not self._shared.get(shared).members:
+        if shared in self._shared and not self._shared.get(shared).members:
             self._of.at(0.0, lambda: self._stop_empty(shared))
 
     def _stop_empty(self, shared: str) -> None:
+        if shared not in self._of.planned.queries or self._shared.get(shared).members:
+            return
         if shared in self._back.values():
             return  # somebody is on the way
-        if not self._shared.get(shared).members and shared in self._back:  # nobody is left to come back
-            base = self._back.pop(shared)
+        base = self._back.pop(shared, None)
+        if base is not None:  # nobody is left to come back
             self._log.set("back", self._back)
-            if base in self._shared:
-                self.emptied(base)
-        if shared in self._of.planned.queries and not self._shared.get(shared).members:
-            self._of.planned = remove(self._of.planned, shared)
-            self._of.handle(QueryStopped(self._of.now(), shared))
+            self.emptied(base)
+        self._of.planned = remove(self._of.planned, shared)
+        self._of.handle(QueryStopped(self._of.now(), shared))
 
     def ended(self, shared: str) -> None:
         """A shared query runs no more."""
