@@ -288,7 +288,7 @@ def test_one_that_matters_more_is_set_apart(spark: SparkSession, tmp_path: Path)
         control = engine.coordinator.control
 
         def runs_as() -> tuple[str, str]:
-            found = shared.of("special")
+            found = engine.coordinator.call(lambda: shared.of("special"))
             assert found is not None
             return found[0].name, found[0].base
 
