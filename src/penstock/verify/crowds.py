@@ -12,6 +12,7 @@ import random
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ from penstock.verify.verifying import Verdict, run_once, scheduled
 PORTIONS = 24
 #: How long a query may take to begin or to end.
 PATIENCE_S = 120.0
+#: Small batch jobs leave a core idle for most of the time.
+_AT_ONCE = 4
 _SIGNS = (">", "<", ">=", "<=", "=", "<>", "!=")
 
 
@@ -264,13 +267,18 @@ def expected(
     for name in texts:
         for place, period in enumerate(been[name]):
             alike.setdefault(repr(period), []).append((name, place))
-    theirs: dict[tuple[str, int], pa.Table] = {}
-    for keys in alike.values():
+
+    def evaluated(keys: Sequence[tuple[str, int]]) -> dict[tuple[str, int], pa.Table]:
         asked = {f"{name}_{place}": texts[name][place] for name, place in keys}
         wanted = translate(world + "".join(created(*one) for one in asked.items()))
         view = rows_of(tables, been[keys[0][0]][keys[0][1]])
         found = evaluate(spark, {name: wanted[name] for name in asked}, view)
-        theirs |= {(name, place): found[f"{name}_{place}"] for name, place in keys}
+        return {(name, place): found[f"{name}_{place}"] for name, place in keys}
+
+    theirs: dict[tuple[str, int], pa.Table] = {}
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for some in pool.map(evaluated, alike.values()):
+            theirs |= some
     whole = {}
     for name in texts:
         parts = [theirs[name, place] for place in range(len(been[name]))]

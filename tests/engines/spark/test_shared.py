@@ -376,6 +376,21 @@ def test_what_is_registered_while_rows_flow_plans_nothing(spark: SparkSession, t
         assert engine.coordinator.control.units == units
 
 
+def test_one_that_runs_alone_is_not_the_only_one_of_its_shape_for_long(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        crowd = Crowd(engine, random.Random(6))
+        crowd.add(1, ("filter",))
+        assert not list(engine.coordinator.shared)
+    with make(spark, tmp_path) as engine:
+        crowd.engine = engine
+        crowd.add(1, ("filter",))
+        crowd.add(1, ("filter",))
+        assert [len(one.members) for one in engine.coordinator.shared] == [2]
+
+
 def test_joins_behind_joins_are_planned_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

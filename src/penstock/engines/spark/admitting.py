@@ -58,7 +58,7 @@ def admitted(
     queries: Sequence[Query], running: Running, templates: Templates, rates: Mapping[str, float], since: int
 ) -> Admitted:
     """Plans for new queries; `since` tells apart what operators remember from when these begin."""
-    forms = {query.name: templates.shaped(query) for query in queries if _may_share(query)}
+    forms = {query.name: templates.shaped(query) for query in queries if may_share(query)}
     shapes = {name: form for name, form in forms.items() if form is not None}
     counts = Counter(form.shape.digest for form in shapes.values())
     shared = {*running.shared, *running.later, *running.alone}
@@ -109,7 +109,7 @@ def _share_panes(found: Admitted, before: Graph, rates: Mapping[str, float]) -> 
     found.shared = [(query, shape) for query, (_, shape) in zip(shared, found.shared, strict=True)]
 
 
-def _may_share(query: Query) -> bool:
+def may_share(query: Query) -> bool:
     """Whether a query's life is an ordinary one."""
     return not query.one_time and query.start_s is None and query.stop_s is None and not query.back_s
 

@@ -20,7 +20,15 @@ from penstock.control.events import (
     WeightChanged,
 )
 from penstock.engines.spark import recovery
-from penstock.engines.spark.admitting import Admitted, Running, admitted, beside, own_since, shared_name
+from penstock.engines.spark.admitting import (
+    Admitted,
+    Running,
+    admitted,
+    beside,
+    may_share,
+    own_since,
+    shared_name,
+)
 from penstock.engines.spark.altering import Alteration
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
@@ -416,6 +424,7 @@ class Registrar:
         self._coordinator.results.restore(stood.lives)
         self._coordinator.shared.restore()
         self._coordinator.membership.load()
+        self._find_shapes()
         for query in (*stood.queries, *stood.waiting):
             self._use(query)
             self.outputs.open(query)
@@ -452,6 +461,14 @@ class Registrar:
                     definitions[query.name] = [query]
                 case AlterQuery(), Query() as query:
                     definitions[query.name].append(query)
+
+    def _find_shapes(self) -> None:
+        """The shapes of queries that run alone, for those that will come."""
+        for name, query in self.catalog.queries.items():
+            if name in self._coordinator.planned.queries and may_share(query):
+                form = self._templates.shaped(query)
+                if form is not None:
+                    self._shapes[name] = form.shape.digest
 
     def _runs(self, query: str) -> bool:
         return query in self._coordinator.planned.queries or self._coordinator.shared.of(query) is not None
