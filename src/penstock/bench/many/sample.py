@@ -98,8 +98,7 @@ def _run(spark: SparkSession, asked: Asked, root: Path) -> Sample:
         found.ready_s = time.monotonic() - began
         _tell(f"ready after {found.ready_s:.1f} s; warming up")
         feed = _Feed(side, world, asked)
-        feed.steadily(max(asked.seconds / 6, 5.0))
-        feed.finish()
+        _warm_up(feed, max(asked.seconds / 6, 5.0))
         _tell(f"latency at {asked.rows_per_s:,} rows/s")
         _latency(side, feed, asked, found)
         found.tell()
@@ -110,6 +109,17 @@ def _run(spark: SparkSession, asked: Asked, root: Path) -> Sample:
         found.failed = str(error)
     found.memory_bytes = meter.most_bytes
     return found
+
+
+def _warm_up(feed: _Feed, seconds: float) -> None:
+    """At least one file; some sides take minutes for that, others have then seen too little."""
+    began = time.monotonic()
+    feed.steadily(1.0)
+    feed.finish()
+    left = seconds - (time.monotonic() - began)
+    if left > 1:
+        feed.steadily(left)
+        feed.finish()
 
 
 def _latency(side: Side, feed: _Feed, asked: Asked, found: Sample) -> None:
