@@ -9,7 +9,7 @@ of what runs already.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.model.graph import Graph
@@ -131,10 +131,15 @@ def shared_name(digest: str, taken: set[str]) -> str:
 
 def beside(base: Query, taken: set[str], since: int) -> Query:
     """Another shared query of the same shape, which remembers rows from its start on."""
+    return under_name(replace(base, root=own_since(base.root, since)), name_beside(base.name, taken))
+
+
+def name_beside(base: str, taken: Container[str]) -> str:
+    """A name for another shared query of the same shape."""
     count = 1
-    while f"{base.name}.{count}" in taken:
+    while f"{base}.{count}" in taken:
         count += 1
-    return under_name(replace(base, root=own_since(base.root, since)), f"{base.name}.{count}")
+    return f"{base}.{count}"
 
 
 def own_since(root: PlanNode, since: int) -> PlanNode:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import pyarrow.compute as pc
 
 from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
+from penstock.engines.spark.admitting import name_beside
 from penstock.engines.spark.operators.base import END, UNKNOWN, Piece, State, micros
 from penstock.engines.spark.rosters import Member
 from penstock.model.graph import Graph
@@ -183,7 +184,8 @@ class Membership:
         found = self._shared.of(query)
         assert found is not None
         shared = found[0]
-        own = under_name(self._of.planned.queries[shared.name], self._new_name(shared.base))
+        taken = {*self._of.planned.queries, *(one.name for one in self._shared)}
+        own = under_name(self._of.planned.queries[shared.name], name_beside(shared.base, taken))
         self._of.planned = merge(self._of.planned, [own])
         self._log.put_query(own.name, document.write(own), {})
         self._log.put_results([(own.name, {})])
@@ -196,12 +198,6 @@ class Membership:
         if suspended:
             self._of.hold(own.name, held=True)
         return own.name
-
-    def _new_name(self, base: str) -> str:
-        count = 1
-        while f"{base}.{count}" in self._of.planned.queries or f"{base}.{count}" in self._shared:
-            count += 1
-        return f"{base}.{count}"
 
     def _take_along(self, own: str) -> None:
         """Both stand at one place: what is remembered of the member goes with it."""
