@@ -16,6 +16,7 @@ import itertools
 import shutil
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -76,7 +77,7 @@ class Jobs:
                 self._idle.pop(next(iter(self._idle))).discard()
 
 
-class Job:
+class Job(ABC):
     """SQL that can be run over tables. One run at a time."""
 
     def __init__(self, spark: SparkSession, released: Released, number: int, *, together: bool) -> None:
@@ -86,15 +87,16 @@ class Job:
         self._views = {name: f"__in_{number}_{name}" for name in released.inputs}
         self.spark_s = 0.0  # what Spark took for the last run, planning included
 
+    @abstractmethod
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """What comes out."""
-        raise NotImplementedError
 
     @property
     def key(self) -> object:
         """What it does."""
         return _key(self._released, self._together)
 
+    @abstractmethod
     def discard(self) -> None:
         """Leaves nothing behind."""
 
@@ -181,6 +183,9 @@ class FileJob(Job):
 
 class SentJob(Job):
     """Inputs sent to the executors with each run."""
+
+    def discard(self) -> None:
+        """Has nothing to leave behind."""
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Sends the tables and runs."""
