@@ -13,8 +13,6 @@ import argparse
 import random
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -31,12 +29,13 @@ from penstock.verify.batch import recorded
 from penstock.verify.comparison import difference
 from penstock.verify.crowds import created, expected, periods, script, varied
 from penstock.verify.schedules import usable
+from tests.chaos.lives import Life
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MOST, FIRST = 60, 12
 MOVES = ("create", "alter", "alter", "stop", "suspend", "resume", "resume", "apart", "policy")
-#: Seconds from the first move to a kill, at most, and how long anything may take.
-LIFE_S, PATIENCE_S = 8.0, 300.0
+#: Seconds from the first move to a kill, and to drain in the end, at most.
+LIFE_S, DRAIN_S = 8.0, 300.0
 
 Say = Callable[[str], None]
 
@@ -91,9 +90,7 @@ def live(root: Path, seconds: float, seed: int, *, last: bool) -> None:
 def move(engine: Engine, patterns: Sequence[str], texts: dict[str, list[str]], chance: random.Random) -> None:
     """One of the things that can happen to queries."""
     name = chance.choice(list(texts))
-    match chance.choice(
-        ("create", "alter", "alter", "stop", "suspend", "resume", "resume", "apart", "policy")
-    ):
+    match chance.choice(MOVES):
         case "create":
             if len(texts) < MOST:
                 name, text = f"v{len(texts)}", varied(chance.choice(patterns), chance)
@@ -132,27 +129,25 @@ def texts_of(engine: Engine) -> dict[str, list[str]]:
 
 def torment(root: Path, kills: int, seconds: float, seed: int, say: Say) -> list[str]:
     """Starts and kills so often, then lets it drain; what went wrong."""
-    chance = random.Random(seed)
+    chance, problems = random.Random(seed), list[str]()
     for number in range(kills + 1):
         last = number == kills
         (root / "moving").unlink(missing_ok=True)
-        with (root / "said.txt").open("a") as said:
-            command = [sys.executable, "-m", "tests.chaos.crowd", "--live", str(root)]
-            command += ["--seconds", str(seconds), "--seed", str(chance.randrange(1 << 30))]
-            process = subprocess.Popen([*command, *(["--last"] if last else [])], stdout=said, stderr=said)
-            began = time.monotonic()
-            while not last and not (root / "moving").exists() and process.poll() is None:
-                time.sleep(0.05)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(PATIENCE_S if last else chance.uniform(0.0, LIFE_S))
-            code = process.poll()
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        say(f"crowd: {'drained' if last else f'kill {number + 1}'} after {time.monotonic() - began:.1f} s")
+        command = [sys.executable, "-m", "tests.chaos.crowd", "--live", str(root)]
+        command += ["--seconds", str(seconds), "--seed", str(chance.randrange(1 << 30))]
+        life = Life([*command, *(["--last"] if last else [])], root / "said.txt", problems)
+        if not last:
+            life.wait_until((root / "moving").exists)
+            if not (root / "moving").exists():
+                problems.append(f"it did not begin to move, in life {number + 1}:\n{life.tail()}")
+        code = life.wait(DRAIN_S if last else chance.uniform(0.0, LIFE_S))
+        say(f"crowd: {'drained' if last else f'kill {number + 1}'} after {life.age_s:.1f} s")
+        life.kill()
         if code != (0 if last else None):
-            tail = (root / "said.txt").read_text()[-3000:]
-            return [f"it ended with {code}, in life {number + 1}:\n{tail}"]
-    return []
+            problems.append(f"it ended with {code}, in life {number + 1}:\n{life.tail()}")
+        if problems:
+            break
+    return problems
 
 
 def judge(root: Path, seconds: float, spark: SparkSession, say: Say) -> list[str]:

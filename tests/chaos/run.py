@@ -16,12 +16,10 @@ import random
 import shutil
 import signal
 import sqlite3
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -37,13 +35,13 @@ from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.schedules import usable
 from tests.chaos.feeding import World
+from tests.chaos.lives import Life
 
 PENSTOCK = str(Path(sys.executable).with_name("penstock"))
 CASES = ("windows", "joins", "shared")
 #: Seconds in which rows flow, on the average, from the first step to a kill.
 FLOWING_S = 6.0
-#: The longest anything may take: to start, to stop after the JVM is gone, to drain.
-PATIENCE_S = 120.0
+#: The longest it may take to drain.
 DRAIN_S = 900.0
 
 Say = Callable[[str], None]
@@ -62,93 +60,51 @@ class Case:
     def state(self) -> Path:
         return self.root / "state"
 
-    def command(self, policy: str) -> list[str]:
-        return [
+    def live(self, policy: str) -> Life:
+        """Starts the engine."""
+        command = [
             *(PENSTOCK, "run", str(self.root / "run.sql"), "--keep-log", "--json"),
             *("--state", str(self.state), "--out", str(self.root / "out")),
             *("--policy", policy, "--workers", "2"),
         ]
+        return Life(command, self.root / "said.txt", self.problems)
 
-
-class Life:
-    """The engine from a start to its end."""
-
-    def __init__(self, case: Case, policy: str) -> None:
-        self._case = case
-        self._log = (case.root / "said.txt").open("a")
-        self._before = _tables(case.state)
-        self._began = time.monotonic()
-        self._process = subprocess.Popen(case.command(policy), stdout=self._log, stderr=subprocess.STDOUT)
-
-    @property
-    def age_s(self) -> float:
-        return time.monotonic() - self._began
-
-    def wait(self, seconds: float) -> int | None:
-        """Its exit code, or None if it lives on after so long."""
+    def tables(self) -> set[str]:
+        """What is in the store now."""
         try:
-            code = self._process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            return None
-        self._log.close()
-        return code
+            return set(os.listdir(self.state / "tables"))
+        except FileNotFoundError:
+            return set()
 
-    def wait_for_steps(self) -> None:
-        """Until something has come of the rows it took in."""
-        while self.age_s < PATIENCE_S and self._process.poll() is None:
-            new = _tables(self._case.state) - self._before
-            if any(name.startswith(("queue-", "state-")) for name in new):
-                return
-            time.sleep(0.05)
 
-    def kill(self) -> None:
-        """The engine at once, and its JVM must go with it."""
-        family = _descendants(self._process.pid)
-        self._process.kill()
-        self.wait(PATIENCE_S)
-        if not _gone(family):
-            self._case.problems.append(f"processes {family} outlived the engine")
+def wait_for_steps(case: Case, life: Life, before: set[str]) -> None:
+    """Until something has come of the rows that were taken in."""
 
-    def kill_jvm(self) -> bool:
-        """Only the JVM; the engine must notice, and end itself."""
-        family = _descendants(self._process.pid)
-        if not family or self._process.poll() is not None:
-            return False
-        for pid in family:
-            _kill(pid)
-        if self.wait(PATIENCE_S) in (None, 0):
-            self._case.problems.append("the engine went on without its JVM, or ended as if all were well")
-            self.kill()
-        return True
+    def seen() -> bool:
+        return any(name.startswith(("queue-", "state-")) for name in case.tables() - before)
 
-    def interrupt(self) -> None:
-        """As Ctrl-C does: what runs is finished."""
-        self._process.send_signal(signal.SIGINT)
-        if self.wait(PATIENCE_S) is None:
-            self._case.problems.append("the engine did not stop when interrupted")
-            self.kill()
+    life.wait_until(seen)
 
 
 def torment(case: Case, kills: int, seed: int, say: Say) -> None:
     """Starts and kills until there were so many kills, then lets it drain."""
-    if (
-        signal.getsignal(signal.SIGINT) is signal.SIG_IGN
-    ):  # a job in the background, and so would be its child
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background, and so in its child
         signal.signal(signal.SIGINT, signal.default_int_handler)
     chance = random.Random(seed)
     case.world.start()
     done = 0
     while done < kills and not case.problems:
         policy = chance.choice(usable())
-        life = Life(case, policy)
+        before = case.tables()
+        life = case.live(policy)
         if chance.random() < 0.15:
             code = life.wait(chance.uniform(0, 8))
         else:
-            life.wait_for_steps()  # later where everything takes longer
+            wait_for_steps(case, life, before)  # later where everything takes longer
             code = life.wait(chance.random() * max(8.0, life.age_s / 2))
         moment_s = life.age_s
         if code is not None:
-            case.problems.append(f"it ended by itself with {code} before kill {done + 1}:\n{_tail(case)}")
+            case.problems.append(f"it ended by itself with {code} before kill {done + 1}:\n{life.tail()}")
             break
         draw = chance.random()
         if draw < 0.1:
@@ -164,11 +120,11 @@ def torment(case: Case, kills: int, seed: int, say: Say) -> None:
     if case.problems:
         return
     began = time.monotonic()
-    life = Life(case, chance.choice(usable()))
+    life = case.live(chance.choice(usable()))
     code = life.wait(DRAIN_S)
     say(f"{case.name}: drained in {time.monotonic() - began:.0f} s; {_standing(case.state)}")
     if code != 0:
-        case.problems.append(f"it did not drain (exit code {code}):\n{_tail(case)}")
+        case.problems.append(f"it did not drain (exit code {code}):\n{life.tail()}")
         life.kill()
 
 
@@ -223,8 +179,8 @@ def make(name: str, root: Path, seconds: float, seed: int) -> Case:
 def rehearse(root: Path) -> float:
     """The seconds from a start to the first step, here and now."""
     case = make("windows", root, 10.0, 0)
-    life = Life(case, "fcfs")
-    life.wait_for_steps()
+    life = case.live("fcfs")
+    wait_for_steps(case, life, set())
     seconds = life.age_s
     life.kill()
     return seconds
@@ -247,45 +203,6 @@ def _standing(state: Path) -> str:
             log.close()
     taken, given = sum(s["offset"] for s in streams), sum(r.get("rows", 0) for r in results)
     return f"{taken:,} rows in, {given:,} results committed"
-
-
-def _tables(state: Path) -> set[str]:
-    try:
-        return set(os.listdir(state / "tables"))
-    except FileNotFoundError:
-        return set()
-
-
-def _tail(case: Case) -> str:
-    return "\n".join((case.root / "said.txt").read_text().splitlines()[-15:])
-
-
-def _descendants(pid: int) -> list[int]:
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)
-    pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
-    found = [pid]
-    for parent in found:
-        found += [child for child, its in pairs if its == parent]
-    return found[1:]
-
-
-def _gone(pids: Sequence[int]) -> bool:
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        if not any(_lives(pid) for pid in pids):
-            return True
-        time.sleep(0.1)
-    return False
-
-
-def _lives(pid: int) -> bool:
-    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False)
-    return bool(state.stdout.strip()) and not state.stdout.startswith("Z")
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from penstock.control.commands import QueryEnded, QueryStarted, RunStep, Settled
-from penstock.control.events import QueriesSubmitted, QueryStopped, QuerySuspended, SettleAsked, StepFailed
+from penstock.control.events import (
+    QueriesSubmitted,
+    QueryResumed,
+    QueryStopped,
+    QuerySuspended,
+    SettleAsked,
+    StepFailed,
+)
+from penstock.control.invariants import check_invariants
 from tests.control.test_machine import Driver, query, select, stream
 
 
@@ -68,3 +76,86 @@ def test_one_replaces_another_where_that_one_stands() -> None:
     assert set(driver.control.graph.queries) == {"p"}
     driver.arrive()
     assert "c" in driver.running
+
+
+def _failed_in_the_middle() -> Driver:
+    """Query `q` is held: its last operator has failed on a row from the one below, and another row came."""
+    driver = Driver(query("q", select("b", select("a", stream()))), policy="fifo")
+    driver.arrive()
+    driver.finish("a")
+    step = driver.running.pop("b")
+    driver.send(QuerySuspended(driver.now_s, "q"))
+    driver.send(StepFailed(driver.now_s, step.step, "zero"))
+    driver.arrive()
+    return driver
+
+
+def test_a_twin_begins_beside_a_held_one_with_the_rows_that_wait_in_the_middle() -> None:
+    driver = _failed_in_the_middle()
+    twin = query("p", select("c", select("a", stream())))
+    driver.send(QueriesSubmitted(driver.now_s, (twin,), "q"))
+    assert QueryStarted("p", {"s": 0}) in driver.of(QueryStarted)
+    assert driver.running["c"].takes[0].batches[0].lo == 0
+    driver.finish("c")
+    assert "a" in driver.running  # it is not held any more
+    check_invariants(driver.control)
+
+
+def test_a_twin_that_is_held_from_the_start_takes_nothing() -> None:
+    driver = _failed_in_the_middle()
+    twin = query("p", select("c", select("a", stream())))
+    driver.send(QueriesSubmitted(driver.now_s, (twin,), "q", held=True))
+    assert QueryStarted("p", {"s": 0}) in driver.of(QueryStarted)
+    assert not driver.running
+    driver.send(QueryResumed(driver.now_s, "q"))
+    assert set(driver.running) == {"b"}
+
+
+def test_what_a_held_query_stands_in_the_way_of_is_set_aside() -> None:
+    driver = _failed_in_the_middle()
+    driver.send(SettleAsked(driver.now_s, "q"))
+    other = query("other", select("x", stream()))
+    driver.send(QueriesSubmitted(driver.now_s, (other,)))
+    assert QueryStarted("other", {"s": 2}) in driver.of(QueryStarted)
+    assert not driver.of(Settled)
+    driver.send(QueryResumed(driver.now_s, "q"))
+    while not driver.of(Settled):
+        driver.finish(next(iter(driver.running)))
+    assert driver.of(Settled) == [Settled("q", {"s": 2})]
+    check_invariants(driver.control)
+
+
+def test_what_follows_from_a_change_that_is_set_aside_waits_for_it() -> None:
+    driver = _failed_in_the_middle()
+    third = query("p", select("c", stream()))  # no twin: `q` must be empty first
+    driver.send(QueriesSubmitted(driver.now_s, (third,), "q"))
+    driver.send(QueryStopped(driver.now_s, "p"))
+    assert not [one for one in driver.of(QueryStarted) if one.query == "p"]
+    driver.send(QueryResumed(driver.now_s, "q"))
+    while not driver.of(QueryEnded):
+        driver.finish(next(iter(driver.running)))
+    assert [one.query for one in driver.of(QueryStarted)] == ["q", "p"]
+    assert driver.of(QueryEnded)[0].query == "p"
+    assert set(driver.control.graph.queries) == {"q"}
+
+
+def test_a_held_query_settles_where_it_stands() -> None:
+    driver = _failed_in_the_middle()
+    driver.send(SettleAsked(driver.now_s, "q", as_it_stands=True))
+    assert driver.of(Settled) == [Settled("q", {"s": 0})]
+
+
+def test_a_held_query_settles_where_it_stands_after_its_step_whatever_comes_of_that() -> None:
+    for fails, stands in ((True, 0), (False, 1)):
+        driver = Driver(query("q", select("a", stream())))
+        driver.arrive()
+        driver.send(QuerySuspended(driver.now_s, "q"))
+        driver.send(SettleAsked(driver.now_s, "q", as_it_stands=True))
+        driver.arrive()
+        assert not driver.of(Settled)
+        if fails:
+            driver.send(StepFailed(driver.now_s, driver.running.pop("a").step, "zero"))
+        else:
+            driver.finish("a")
+        assert driver.of(Settled) == [Settled("q", {"s": stands})]
+        assert not driver.running

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.control import events as ev
@@ -25,6 +26,19 @@ from penstock.policies.parsing import parse
 from penstock.policies.policy import Policy
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A change as it is when its turn comes, the queries that it starts or ends, and those that it names."""
+
+    make: Callable[[], Change]
+    moved: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
+
+    def follows(self, other: Asked) -> bool:
+        """Whether it cannot be made before the other."""
+        return bool(other.moved & self.named or self.moved & other.named)
+
+
 class Changes:
     """What is to be different, in the order it was asked for, and the switch that is under way."""
 
@@ -42,8 +56,10 @@ class Changes:
         self.board = Board(self.parse(policy), threads, estimates, oracle, most_rows)
         self.switch: Switch | None = None
         self._known = estimates.operators
-        self.waiting: deque[Callable[[], Change]] = deque()
-        self._planned = Graph()  # what the graph will be when all changes are made
+        self.waiting: deque[Asked] = deque()
+        self._under_way = Asked(self._change)
+        self._set_aside: list[Asked] = []  # what a held unit stands in the way of, and what must follow it
+        self._planned = self.board.graph  # what the graph will be when all changes are made
         self._scheduled: dict[str, Query] = {}
 
     def parse(self, text: str) -> Policy:
@@ -84,6 +100,8 @@ class Changes:
             if query.start_s is not None and query.start_s > event.at_s:
                 self._scheduled[query.name] = query
                 self._alarms.set(query.name, query.start_s, out)
+        if event.held:
+            self.board.suspended.update(query.name for query in event.queries)
         everything = len(now) == len(event.queries) and not self._scheduled
         if event.replacing:
             assert event.beside is not None
@@ -92,17 +110,42 @@ class Changes:
             self._start(now, merged if everything else None, event.beside)
 
     def _replace(self, queries: tuple[Query, ...], old: str) -> None:
-        graph = self._planned = remove(merge(self._planned, queries), old)
         names = tuple(query.name for query in queries)
-        self.waiting.append(lambda: self._change(graph=graph, starting=names, ending=old, beside=old))
+        self._ask(lambda graph: remove(merge(graph, queries), old), starting=names, ending=old, beside=old)
 
     def _start(
         self, queries: tuple[Query, ...], merged: Graph | None = None, beside: str | None = None
     ) -> None:
         if queries:
-            graph = self._planned = merged or merge(self._planned, queries)
             names = tuple(query.name for query in queries)
-            self.waiting.append(lambda: self._change(graph=graph, starting=names, beside=beside))
+            self._ask(lambda graph: merge(graph, queries), merged, starting=names, beside=beside)
+
+    def _ask(
+        self,
+        edit: Callable[[Graph], Graph],
+        edited: Graph | None = None,
+        *,
+        starting: tuple[str, ...] = (),
+        ending: str | None = None,
+        beside: str | None = None,
+        drain: bool = False,
+    ) -> None:
+        """Another graph, in its turn; what was asked for before may be made after it."""
+        before = self._planned
+        after = self._planned = edited or edit(before)
+
+        def change() -> Change:
+            graph = self.board.graph
+            return self._change(
+                graph=after if graph is before else edit(graph),
+                starting=starting,
+                ending=ending,
+                beside=beside,
+                drain=drain,
+            )
+
+        moved = frozenset([*starting, *([] if ending is None else [ending])])
+        self.waiting.append(Asked(change, moved, moved if beside is None else moved | {beside}))
 
     def wake(self, name: str) -> None:
         """Starts a query whose time has come."""
@@ -115,15 +158,18 @@ class Changes:
             self._alarms.set(event.query, float("inf"), out)
             out.append(QueryEnded(event.query, {}))
             return
-        graph = self._planned = remove(self._planned, event.query)
-        self.waiting.append(
-            lambda: self._change(graph=graph, ending=event.query, drain=event.drain, beside=event.beside)
+        self._ask(
+            lambda graph: remove(graph, event.query),
+            ending=event.query,
+            drain=event.drain,
+            beside=event.beside,
         )
 
-    def settle(self, query: str) -> None:
-        """A query to come to one position of each stream."""
+    def settle(self, query: str, *, as_it_stands: bool = False) -> None:
+        """A query to come to one position of each stream, or to stand where it is."""
         self._check(query)
-        self.waiting.append(lambda: self._change(settling=query, drain=True))
+        different = {"settling": query, "drain": True, "as_it_stands": as_it_stands}
+        self.waiting.append(Asked(lambda: self._change(**different), named=frozenset([query])))
 
     def suspend(self, queries: list[str]) -> None:
         """Queries to be held."""
@@ -142,7 +188,7 @@ class Changes:
         self._check(name)
         self.board.suspended.discard(name)
         self._holds_changed()
-        self.waiting.append(self._change)  # its units kept the cut they had
+        self.waiting.append(Asked(self._change))  # its units kept the cut they had
 
     def weigh(self, name: str, weight: float) -> None:
         """A query's weight."""
@@ -155,20 +201,20 @@ class Changes:
     def use_policy(self, text: str) -> None:
         """Another policy."""
         policy = self.parse(text)
-        self.waiting.append(lambda: self._change(policy=policy))
+        self.waiting.append(Asked(lambda: self._change(policy=policy)))
 
     def use_threads(self, threads: ThreadPlan) -> None:
         """Another division among threads."""
         check_groups(self._planned, threads)
         for group in threads.groups:
             self.parse(group.policy or self.board.policy.text)
-        self.waiting.append(lambda: self._change(threads=threads))
+        self.waiting.append(Asked(lambda: self._change(threads=threads)))
 
     def use_estimates(self, estimates: Estimates, *, recut: bool) -> None:
         """Other estimates, and with `recut` a cut by them."""
         self._known = estimates.operators
         if recut:
-            self.waiting.append(lambda: self._change(estimates=estimates))
+            self.waiting.append(Asked(lambda: self._change(estimates=estimates)))
         else:
             self.board.estimates = self._with_initial(estimates, self.board.graph)
             self.board.refresh_costs()
@@ -180,18 +226,44 @@ class Changes:
     # --- what is made of it ---
 
     def advance(self, out: list[Command]) -> bool:
-        """Ends the switch under way and begins the next, until one must wait; whether the board changed."""
+        """Ends the switch under way and begins the next, until one must wait; whether the board changed.
+
+        One that a held unit stands in the way of is set aside, so that others need not wait for it.
+        """
         changed = False
         while self.switch is not None or self.waiting:
             if self.switch is None:
-                self._begin(self.waiting.popleft()())
+                asked = self.waiting.popleft()
+                if any(asked.follows(one) for one in self._set_aside):
+                    self._set_aside.append(asked)
+                    continue
+                self._under_way = asked
+                self._begin(asked.make())
             assert self.switch is not None
-            if not self.switch.ready():
+            if self.switch.ready():
+                self._end(self.switch, out)
+                self._take_up()
+                changed = True
+            elif self.switch.stuck():
+                self._lift_limits()
+                self._set_aside.append(self._under_way)
+                self.switch = None
+            else:
                 self.switch.read_on()
                 break
-            self._end(self.switch, out)
-            changed = True
         return changed
+
+    def _take_up(self) -> None:
+        """What was set aside may be possible now."""
+        self.waiting.extendleft(reversed(self._set_aside))
+        self._set_aside = []
+
+    def _lift_limits(self) -> None:
+        for unit in self.board.units.values():
+            for reader in unit.readers:
+                if reader.limit is not None:
+                    reader.limit = None
+                    unit.partition.note(unit)
 
     def _begin(self, change: Change) -> None:
         board = self.board
@@ -225,11 +297,10 @@ class Changes:
     def _holds_changed(self) -> None:
         """A held unit cannot be emptied, so a switch under way must be thought over."""
         self.board.refresh_holds()
+        self._take_up()
         if self.switch is not None:
-            for unit in self.board.units.values():
-                for reader in unit.readers:
-                    reader.limit = None
-            self._begin(self.switch.change)
+            self._lift_limits()
+            self._begin(self._under_way.make())
 
     def _change(self, **different: Any) -> Change:
         board = self.board

@@ -65,12 +65,13 @@ class StepFailed(_Event, frozen=True, tag=True):
 class QueriesSubmitted(_Event, frozen=True, tag=True):
     """Queries to be merged into the graph, together; `beside` another one, they begin where it stands.
 
-    With `replacing`, that one ends there.
+    With `replacing`, that one ends there. With `held` they are suspended from the start.
     """
 
     queries: tuple[Query, ...]
     beside: str | None = None
     replacing: bool = False
+    held: bool = False
 
 
 class QueryStopped(_Event, frozen=True, tag=True):
@@ -85,9 +86,13 @@ class QueryStopped(_Event, frozen=True, tag=True):
 
 
 class SettleAsked(_Event, frozen=True, tag=True):
-    """A query to process all that has arrived; `Settled` says when it stands there, before it goes on."""
+    """A query to process all that has arrived; `Settled` says when it stands there, before it goes on.
+
+    One that is held can only stand where it is, between two steps.
+    """
 
     query: str
+    as_it_stands: bool = False
 
 
 class MembersChanged(_Event, frozen=True, tag=True):

@@ -73,7 +73,7 @@ class Control:
             ev.StepFailed: self._step_failed,
             ev.QueriesSubmitted: lambda event: changes.submit(event, self._out),
             ev.QueryStopped: lambda event: changes.stop(event, self._out),
-            ev.SettleAsked: lambda event: changes.settle(event.query),
+            ev.SettleAsked: lambda event: changes.settle(event.query, as_it_stands=event.as_it_stands),
             ev.MembersChanged: self._crowds.told,
             ev.QuerySuspended: lambda event: changes.suspend([event.query]),
             ev.QueryResumed: lambda event: changes.resume(event.query),
@@ -241,6 +241,10 @@ class Control:
     def partitions(self) -> list[Partition]:
         """The partitions that run, by number."""
         return self._board.partitions
+
+    def is_held(self, query: str) -> bool:
+        """Whether a query is suspended."""
+        return query in self._board.suspended
 
     @property
     def switching(self) -> bool:

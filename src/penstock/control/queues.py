@@ -38,6 +38,10 @@ class Queue:
         self.base = first  # the first batch that is still remembered, freed or not
         self.tail = first  # the number the next batch will get
 
+    def has_ended_at(self, offset: int) -> bool:
+        """Whether no row of a stream comes from an offset on."""
+        return self.ended and offset >= self.offset
+
     def push(self, batch: Batch, place: int) -> None:
         """Appends a batch; `place` counts all batches put into any queue."""
         self._batches.append(batch)

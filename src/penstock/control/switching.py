@@ -37,6 +37,7 @@ class Change:
     settling: str | None = None
     beside: str | None = None  # a query that is to stand where the starting or ending ones stand
     drain: bool = False
+    as_it_stands: bool = False  # what settles need not read on
 
 
 @dataclass(slots=True)
@@ -49,12 +50,16 @@ class Switch:
     discard: bool = False  # what an ending query left in its queues; it is suspended and cannot empty them
     affected: list[UnitState] = field(default_factory=list)
     #: Where the starting queries' new readers of a stream begin, if they share operators that read it
-    #: already: all leaves of a query on one stream stand at one position.
+    #: already: all leaves of a query on one stream stand at one position. A twin also begins in the middle.
     begins: dict[Port, int] = field(default_factory=dict)
 
     def ready(self) -> bool:
         """Whether every affected unit is idle and has read as far as it must."""
         return all(_settled(unit) for unit in self.affected)
+
+    def stuck(self) -> bool:
+        """Whether some unit has yet to read and is held."""
+        return any(unit.held and not unit.step and not _settled(unit) for unit in self.affected)
 
     def read_on(self) -> None:
         """Lets more be read where an operator that takes its inputs in time order waits for older rows.
@@ -94,19 +99,20 @@ def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
     vanishing = [unit for unit in units if unit.place not in staying]
     doomed = _vanishing_queues(units, layout, change.graph)
     region = _region(switch, old)
+    settling = {*old.members[change.settling]} if change.settling is not None else set()
     affected = {unit.index: unit for unit in vanishing}
     for unit in units:
-        if doomed & set(unit.place.exits) or not region.isdisjoint(unit.place.unit.operators):
+        concerned = region | settling
+        if doomed & set(unit.place.exits) or not concerned.isdisjoint(unit.place.unit.operators):
             affected[unit.index] = unit
     levels = _levels(switch, units, region, old)
     for unit in affected.values():
         for reader in unit.readers:
-            port = reader.queue.port
-            inside = not old.is_source(port.node) and not region.isdisjoint(e.reader for e in reader.edges)
+            inside = not _enters(reader, region, old) and any(e.reader in region for e in reader.edges)
             if inside or _loses_queue(reader, layout, change.graph):
                 reader.limit = TO_THE_END
             else:
-                reader.limit = reader.claimed
+                reader.limit = reader.cursor if unit.held else reader.claimed  # should its step fail
     for reader, position in levels.items():
         reader.limit = position
         affected[reader.unit.index] = reader.unit
@@ -124,13 +130,37 @@ def _loses_queue(reader: Reader, layout: Layout, graph: Graph) -> bool:
     )
 
 
+def _enters(reader: Reader, region: set[str], old: Graph) -> bool:
+    """Whether a reader gets rows from outside a part of the graph."""
+    node = reader.queue.port.node
+    return old.is_source(node) or node not in region
+
+
+def is_twin(graph: Graph, one: str, other: str) -> bool:
+    """Whether two queries read the same, and what they have not in common is alike."""
+    if len(graph.members[one]) != len(graph.members[other]):
+        return False
+    names = dict(zip(graph.members[one], graph.members[other], strict=True))
+    return all(
+        graph.nodes[b].inputs == tuple(port._replace(node=names[port.node]) for port in graph.nodes[a].inputs)
+        for a, b in names.items()
+        if a != b
+    )
+
+
 def _region(switch: Switch, old: Graph) -> set[str]:
     """The running operators whose rows a starting or draining query will have or has had a part in.
 
-    They are emptied first, so that the query begins or ends at one offset of each stream.
+    They are emptied first, so that the query begins or ends at one offset of each stream. A twin needs no
+    more than that what it does not share with the other comes to a stand.
     """
     change = switch.change
-    emptied = [change.beside, change.settling, None if switch.discard else change.ending]
+    if change.beside is not None and change.ending is None and len(change.starting) == 1:
+        (twin,) = change.starting
+        if is_twin(change.graph, change.beside, twin):
+            return {*old.members[change.beside]} - {*change.graph.members[twin]}
+    settling = None if change.as_it_stands else change.settling
+    emptied = [change.beside, settling, None if switch.discard else change.ending]
     region = {name for query in emptied if query is not None for name in old.members[query]}
     shared = [
         name
@@ -149,14 +179,14 @@ def _region(switch: Switch, old: Graph) -> set[str]:
 def _levels(switch: Switch, units: Iterable[UnitState], region: set[str], old: Graph) -> dict[Reader, int]:
     """Readers that must come to stand at the same batch of their queue, and at which.
 
-    Those are the region's readers of one stream, and readers that will share a cursor.
+    Those are the readers of one port from which rows enter the region, and readers that will share a cursor.
     """
     sharing = {edge: place.unit for place in switch.layout.places for edge in place.entries}
     together: dict[tuple[Port, Unit | None], dict[Reader, None]] = {}
     for unit in units:
         for reader in unit.readers:
             port = reader.queue.port
-            if old.is_source(port.node) and not region.isdisjoint(e.reader for e in reader.edges):
+            if _enters(reader, region, old) and not region.isdisjoint(e.reader for e in reader.edges):
                 together.setdefault((port, None), {})[reader] = None
             for edge in reader.edges:
                 if edge in sharing:

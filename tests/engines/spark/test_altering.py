@@ -162,3 +162,28 @@ def test_what_is_held_cannot_be_altered(spark: SparkSession, tmp_path: Path) -> 
         eventually(lambda: not engine.coordinator.membership.is_moving("q1"))
         with pytest.raises(QueryError, match="is held; resume it first"):
             engine.execute("ALTER QUERY q1 AS SELECT id FROM temps WHERE id > 9;")
+
+
+def test_who_is_stopped_is_not_held_or_resumed_any_more(spark: SparkSession, tmp_path: Path) -> None:
+    """Even if it is being altered, and so has not stopped yet."""
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        queries = Altered(engine)
+        for n in range(3):
+            queries.create(f"q{n}", f"SELECT room, id FROM temps WHERE id > {n}")
+        queries.create("d", "SELECT id FROM doors")
+        engine.start()
+        feed = Feed(engine, 7)
+        feed.push(4, 40)
+        queries.alter("q1", "SELECT room, max(id) AS id FROM temps GROUP BY room, window(t, '2 seconds')")
+        engine.execute("STOP QUERY q1;")
+        for action in (engine.suspend, engine.resume):
+            with pytest.raises(QueryError, match="query 'q1' is stopped; create another"):
+                action("q1")
+        feed.push(4, 40)
+        eventually(lambda: "to" in engine.coordinator.results.lives["q1"])
+        del queries.definitions["q1"]  # its windows that were open are not put out
+        feed.push(4, 40)
+        feed.end()
+        engine.run("drained")
+        queries.check(spark)

@@ -268,7 +268,7 @@ def test_members_run_apart_and_come_back(spark: SparkSession, tmp_path: Path) ->
 
 def _asked_again(engine: Engine, apart: list[str]) -> list[str]:
     """Control moves one at a time, when there are new estimates."""
-    engine.coordinator.call(engine.coordinator.estimate)
+    engine.coordinator.turns.call(engine.coordinator.estimate)
     return apart
 
 
@@ -288,11 +288,11 @@ def test_one_that_matters_more_is_set_apart(spark: SparkSession, tmp_path: Path)
         control = engine.coordinator.control
 
         def runs_as() -> tuple[str, str]:
-            found = engine.coordinator.call(lambda: shared.of("special"))
+            found = engine.coordinator.turns.call(lambda: shared.of("special"))
             assert found is not None
             return found[0].name, found[0].base
 
-        engine.coordinator.call(engine.coordinator.estimate)
+        engine.coordinator.turns.call(engine.coordinator.estimate)
         eventually(lambda: runs_as()[0] != runs_as()[1])
         own, base = runs_as()
         weights = {unit.weight for unit in control.units.values() if own in _queries(control, unit)}
@@ -300,7 +300,7 @@ def test_one_that_matters_more_is_set_apart(spark: SparkSession, tmp_path: Path)
         assert {u.weight for u in control.units.values() if _queries(control, u) == {base}} == {0.1}
         engine.use_policy("fcfs")  # which looks at no weights
         feed.push(4, 40)
-        engine.coordinator.call(engine.coordinator.estimate)
+        engine.coordinator.turns.call(engine.coordinator.estimate)
         eventually(lambda: runs_as()[0] == runs_as()[1])
         feed.end()
         engine.run("drained")
@@ -467,6 +467,110 @@ def test_who_fails_is_held_alone(spark: SparkSession, tmp_path: Path) -> None:
         feed.push(4, 20)
         assert engine.settle(300)
         assert engine.results("q200").num_rows == recorded(engine)["temps"].num_rows
+
+
+BELOW = {  # what all members share runs as a unit of its own, and members fail on what it puts out
+    "select": "SELECT t, 100 / (id - {}) AS x FROM temps WHERE room IS NOT NULL",
+    "windows": (
+        "SELECT room, count(*) AS n FROM temps GROUP BY room, window(t, '2 seconds') "
+        "HAVING 100 / (count(*) - {}) > -1000"
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BELOW)
+def test_others_go_on_when_somebody_fails_on_rows_from_another_unit(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    with make(spark, tmp_path, policy="round-robin") as engine:
+        engine.execute(STREAMS)
+        selects = {f"q{n}": BELOW[kind].format(n) for n in (2, 17, 1000, 2000)}
+        engine.execute("".join(f"CREATE CONTINUOUS QUERY {n} AS {s};" for n, s in selects.items()))
+        engine.execute("CREATE CONTINUOUS QUERY d AS SELECT id FROM doors;")
+        engine.start()
+        feed = Feed(engine, 8)
+        for _ in range(3):
+            feed.push(10, 60)
+        assert engine.settle(120)
+        failed = set(engine.coordinator.failures)
+        assert failed
+        assert not failed & {"q1000", "q2000"}
+        for name in failed:
+            engine.execute(f"STOP QUERY {name};")
+            eventually(lambda name=name: "to" in engine.coordinator.results.lives[name])
+        feed.push(4, 60)
+        feed.end()
+        engine.run("drained")
+        assert not engine.coordinator.failures
+        for name in selects.keys() - failed:
+            sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {selects[name]};"
+            expected = evaluate(spark, translate(sql), recorded(engine))[name]
+            assert difference(engine.results(name), expected) is None
+
+
+def test_who_is_held_can_be_stopped(spark: SparkSession, tmp_path: Path) -> None:
+    """At once where it is, or after all that waits is processed; members and one that runs alone."""
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        patterns = {
+            "plain": "SELECT t, id + {} AS x FROM temps",
+            "below": "SELECT t, id + {} AS x FROM temps WHERE room IS NOT NULL",
+            "having": BELOW["windows"].replace("2 seconds", "3 seconds"),
+            "summed": "SELECT sum(id + {}) AS x FROM temps GROUP BY window(t, '2 seconds')",
+        }
+        selects = {f"{kind}_{n}": p.format(n + 9000) for kind, p in patterns.items() for n in range(4)}
+        selects["alone_1"] = "SELECT room FROM doors"
+        selects["alone_2"] = "SELECT room, sum(id) AS n FROM doors GROUP BY room, window(t, '4 seconds')"
+        engine.execute("".join(f"CREATE CONTINUOUS QUERY {n} AS {s};" for n, s in selects.items()))
+        engine.start()
+        feed = Feed(engine, 6)
+        feed.push(6, 60)
+        stopped = [name for name in selects if name.endswith(("_1", "_2"))]
+        for name in stopped:
+            engine.suspend(name)
+        feed.push(6, 60)
+        for name in stopped:
+            engine.execute(f"STOP QUERY {name}{' AND DRAIN' if name.endswith('_2') else ''};")
+        for name in stopped:
+            eventually(lambda name=name: "to" in engine.coordinator.results.lives[name])
+        feed.push(6, 60)
+        feed.end()
+        engine.run("drained")
+        assert not engine.coordinator.failures
+        tables = recorded(engine)
+        for name, select in selects.items():
+            life = engine.coordinator.results.lives[name]
+            sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {select};"
+            expected = evaluate(spark, translate(sql), seen(tables, life))[name]
+            found = engine.results(name)
+            if name.endswith("_1") and not name.startswith(("plain", "below", "alone")):
+                assert found.num_rows <= expected.num_rows  # windows that were open are not put out
+            else:
+                assert difference(found, expected) is None, (name, life)
+
+
+def test_who_fails_while_it_is_to_stop_does_stop(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        select = "SELECT sum(100 / (id - {})) AS x FROM temps GROUP BY window(t, '2 seconds')"
+        engine.execute(
+            "".join(f"CREATE CONTINUOUS QUERY q{n} AS {select.format(n)};" for n in (3, 50, 1000, 2000))
+        )
+        engine.execute("CREATE CONTINUOUS QUERY d AS SELECT id FROM doors;")
+        engine.start()
+        feed = Feed(engine, 8)
+        feed.push(1, 600)  # a step fails; meanwhile:
+        engine.execute("STOP QUERY q3; STOP QUERY q50 AND DRAIN;")
+        for name in ("q3", "q50"):
+            eventually(lambda name=name: "to" in engine.coordinator.results.lives[name])
+        feed.push(4, 60)
+        feed.end()
+        engine.run("drained")
+        assert not engine.coordinator.failures
+        for name, n in (("q1000", 1000), ("q2000", 2000)):
+            sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {select.format(n)};"
+            expected = evaluate(spark, translate(sql), recorded(engine))[name]
+            assert difference(engine.results(name), expected) is None
 
 
 def test_halves_find_who_fails() -> None:

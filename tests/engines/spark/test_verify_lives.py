@@ -63,9 +63,16 @@ class Feed:
 
     def push(self, seconds: int = 6, rows: int = 40) -> None:
         begin, self._second = self._second, self._second + seconds
-        for stream, share in (("temps", 1.0), ("doors", 0.4)):
-            made = [self._row(stream, begin, seconds) for _ in range(round(rows * share))]
-            self._engine.push(stream, [row for _, row in sorted(made, key=lambda one: one[0])], timeout=60)
+        self._push("temps", begin, seconds, rows)
+        self._push("doors", begin, seconds, round(rows * 0.4))
+
+    def push_only(self, stream: str, seconds: int = 6, rows: int = 40) -> None:
+        begin, self._second = self._second, self._second + seconds
+        self._push(stream, begin, seconds, rows)
+
+    def _push(self, stream: str, begin: int, seconds: int, rows: int) -> None:
+        made = [self._row(stream, begin, seconds) for _ in range(rows)]
+        self._engine.push(stream, [row for _, row in sorted(made, key=lambda one: one[0])], timeout=60)
 
     def _row(self, stream: str, begin: int, seconds: int) -> tuple[float, dict[str, Any]]:
         """A row and when it comes: sometimes too late."""
@@ -157,6 +164,53 @@ def test_queries_that_start_while_rows_flow(engine: Engine, spark: SparkSession)
         rows = check(engine, spark, queries)
         counts = [table.num_rows for table in rows.values()]
         assert len(set(counts)) > 3  # they did begin at different rows
+
+
+BESIDE_AN_END = {  # of doors
+    "left": (
+        "SELECT x.id, d.id AS door FROM temps [RANGE 2 SECONDS] AS x "
+        "LEFT JOIN doors [RANGE 2 SECONDS] AS d ON x.room = d.room AND d.id > {0}"
+    ),
+    "full": (
+        "SELECT x.id, d.id AS door FROM temps [RANGE 2 SECONDS] AS x FULL JOIN "
+        "(SELECT t, id, room FROM doors WHERE id > {0}) [RANGE 2 SECONDS] AS d ON x.room = d.room"
+    ),
+    "counted": (
+        "SELECT room, count(*) AS n FROM (SELECT t, room FROM temps WHERE id > {0} "
+        "UNION ALL SELECT t, room FROM doors) GROUP BY room, window(t, '3 seconds')"
+    ),
+}
+
+
+@pytest.mark.parametrize("policy", ["fcfs", "round-robin"])
+def test_queries_that_start_after_one_of_their_streams_has_ended(
+    engine: Engine, spark: SparkSession, policy: str
+) -> None:
+    """Alone, and as members."""
+    with engine:
+        engine.execute(
+            STREAMS + query("plain", "plain") + "CREATE CONTINUOUS QUERY d AS SELECT id FROM doors;"
+        )
+        engine.use_policy(policy)
+        engine.start()
+        feed = Feed(engine, 1)
+        feed.push()
+        engine.end("doors")
+        assert engine.settle(120)
+        selects = {f"{n}_{i}": s.format(i) for n, s in BESIDE_AN_END.items() for i in range(2)}
+        selects["alone"] = BESIDE_AN_END["left"].replace("AND d.id > {0}", "")
+        engine.execute("".join(f"CREATE CONTINUOUS QUERY {n} AS {s};" for n, s in selects.items()))
+        eventually(lambda: all("from" in engine.coordinator.results.lives.get(n, {}) for n in selects))
+        feed.push_only("temps")
+        engine.end("temps")
+        engine.run("drained")
+        tables = recorded(engine)
+        for name, select in selects.items():
+            sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {select};"
+            life = engine.coordinator.results.lives[name]
+            expected = evaluate(spark, translate(sql), seen(tables, life))[name]
+            assert expected.num_rows
+            assert difference(engine.results(name), expected) is None, name
 
 
 def test_queries_that_are_stopped_and_drained(engine: Engine, spark: SparkSession) -> None:

@@ -51,7 +51,7 @@ class Running:
     shared: Mapping[str, str]
     later: Mapping[str, str]
     alone: frozenset[str]
-    names: frozenset[str]
+    names: frozenset[str]  # that no new shared query can have: files have them, too
 
 
 def admitted(
@@ -74,15 +74,11 @@ def admitted(
             continue
         name = begun.get(digest) or running.shared.get(digest)
         if name is None:
-            taken, base = {*running.names, *begun.values()}, running.later.get(digest)
+            own, base = shared_query(form.shape, running, rates, since)
             if base is not None:
-                own = beside(running.graph.queries[base], taken, since)
                 found.joining[own.name] = base
-            else:
-                own = form.shape.query(shared_name(digest, taken))
-                own = replace(own, root=own_since(own.root, since) if since else own.root)
-            own = replace(own, root=estimated(own.root, rates))
             name = begun[digest] = own.name
+            running = replace(running, names=running.names | {name})
             found.graph = merge(found.graph, [own])
             found.shared.append((own, form.shape))
         found.members.setdefault(name, []).append((query.name, form))
@@ -115,23 +111,34 @@ def may_share(query: Query) -> bool:
 
 
 def _alone(found: Admitted, query: Query, since: int) -> None:
-    own = replace(query, root=own_since(query.root, since)) if since else query
+    own = replace(query, root=_own_since(query.root, since)) if since else query
     found.graph = merge(found.graph, [own])
     found.alone.append(own)
 
 
-def shared_name(digest: str, taken: set[str]) -> str:
-    """A name for a shared query of that shape."""
-    name, count = f"shape-{digest[:8]}", 1
+def shared_query(
+    shape: Shape, running: Running, rates: Mapping[str, float], since: int
+) -> tuple[Query, str | None]:
+    """A shared query that begins by itself, and the one of its shape that it becomes part of later, if any.
+
+    It remembers rows from its start on.
+    """
+    base = running.later.get(shape.digest)
+    if base is None:
+        own = shape.query(_name(shape, running.names))
+    else:
+        own = under_name(running.graph.queries[base], name_beside(base, running.names))
+    root = _own_since(own.root, since) if since else own.root
+    return replace(own, root=estimated(root, rates)), base
+
+
+def _name(shape: Shape, taken: Container[str]) -> str:
+    """A name for a shared query that is beside no other of its shape."""
+    name, count = f"shape-{shape.digest[:8]}", 1
     while name in taken:
         count += 1
-        name = f"shape-{digest[:8]}-{count}"
+        name = f"shape-{shape.digest[:8]}-{count}"
     return name
-
-
-def beside(base: Query, taken: set[str], since: int) -> Query:
-    """Another shared query of the same shape, which remembers rows from its start on."""
-    return under_name(replace(base, root=own_since(base.root, since)), name_beside(base.name, taken))
 
 
 def name_beside(base: str, taken: Container[str]) -> str:
@@ -142,6 +149,6 @@ def name_beside(base: str, taken: Container[str]) -> str:
     return f"{base}.{count}"
 
 
-def own_since(root: PlanNode, since: int) -> PlanNode:
+def _own_since(root: PlanNode, since: int) -> PlanNode:
     """A plan whose stateful operators are its own: they remember rows from its start on, and no others."""
     return mapped(root, lambda one: replace(one, since=since) if is_stateful(one) else one)  # type: ignore[arg-type]

@@ -98,7 +98,7 @@ class Altering:
             self._log.set(_ALTERING, {**self._log.get(_ALTERING, {}), query: None})
             if alteration.new is not None:
                 of.membership.emptied(target)
-            of.at(0.0, partial(self.again, alteration.query))
+            of.turns.soon(partial(self.again, alteration.query))
             return
         found = of.shared.of(query)
         if found is not None:
@@ -115,7 +115,7 @@ class Altering:
             of.results.deliveries.detach(query, query)  # it has got the windows that were open
             self._replacing[query] = positions
         self._log.set(_ALTERING, {n: new for n, new in self._log.get(_ALTERING, {}).items() if n != query})
-        of.at(0.0, partial(self._done, query))
+        of.turns.soon(partial(self._done, query))
 
     def _done(self, query: str) -> None:
         self._busy.discard(query)

@@ -90,7 +90,7 @@ class Distributor:
     def watch(self) -> None:
         """Looks now and then whether there are many files."""
         if self._out is not None:
-            self._coordinator.at(time.time() + LOOK_S, self._look)
+            self._coordinator.turns.at(time.time() + LOOK_S, self._look)
 
     def _look(self) -> None:
         self._coordinator.afterwards(self._begin)
@@ -119,7 +119,7 @@ class Distributor:
         """What the thread does."""
         try:
             moved = move(files, members, self._own, self._deliveries.next_file)
-            self._coordinator.call(lambda: self._commit(base, tagged, moved, formers))
+            self._coordinator.turns.call(lambda: self._commit(base, tagged, moved, formers))
         except PenstockError as error:  # nothing has moved: the rows are where they were
             self._tell(f"the results of '{base}' could not be moved to directories of their own: {error}")
         finally:

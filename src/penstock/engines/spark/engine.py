@@ -120,7 +120,7 @@ class Engine:
         self._deliveries = Deliveries(
             self._store,
             self._log.get("next_file", 0),
-            lambda n, ref: self._coordinator.send(Delivered(n, ref)),
+            lambda n, ref: self._coordinator.turns.send(Delivered(n, ref)),
         )
         policy = self._policy or self._log.get("policy") or POLICY
         control = Control(
@@ -144,7 +144,7 @@ class Engine:
             self._store,
             self._relations,
             self._letters,
-            self._coordinator.send,
+            self._coordinator.turns.send,
             self._may_read,
             lambda: self._coordinator.waited_s,
             self._first_batch_rows,
@@ -161,7 +161,7 @@ class Engine:
         )
         self._registrar.restore()
         self._opened = True
-        self._coordinator.start()
+        self._coordinator.turns.start()
         self._deliveries.start()
         self._registrar.outputs.distributor.watch()
         if policy != control.policy.text:
@@ -182,7 +182,7 @@ class Engine:
             self._feeder.stop()
         self._registrar.outputs.distributor.finish()
         self._coordinator.stop()
-        if self._coordinator.failed is None:
+        if self._coordinator.turns.failed is None:
             self._registrar.outputs.distributor.all()
 
     def close(self) -> None:
@@ -307,7 +307,7 @@ class Engine:
         name = next((name for name in known if name.lower() == stream.lower()), None)
         if name is None:
             raise EngineError(f"there is no stream '{stream}'.{closest(stream, known)}")
-        source = self._registrar.sources.get(name)
+        source = self._registrar.inputs.sources.get(name)
         if isinstance(source, PushSource):
             return source
         if known[name].format != "push":
@@ -321,7 +321,7 @@ class Engine:
         self._check_open()
         if not self._feeding:
             self._feeding = self._registrar.begun = True
-            for feed in self._registrar.feeds.values():
+            for feed in self._registrar.inputs.feeds.values():
                 self._feeder.add(feed)
             self._feeder.start()
 
@@ -342,7 +342,7 @@ class Engine:
                 return
             wait_s = 0.1 if limit_s is None else min(0.1, max(0.0, limit_s - time.monotonic()))
             if until == "drained" and self._feeder.ended:
-                self._coordinator.settled.wait(wait_s)
+                self._coordinator.turns.settled.wait(wait_s)
             time.sleep(0.005 if until == "drained" and self._feeder.ended else wait_s)
 
     def settle(self, timeout: float = 10.0) -> bool:
@@ -356,7 +356,7 @@ class Engine:
             self._unlogged.pop(0)
         while (left_s := until_s - time.monotonic()) > 0:
             self.check()
-            self._coordinator.settled.wait(min(left_s, 0.1))
+            self._coordinator.turns.settled.wait(min(left_s, 0.1))
             if self._call(self._coordinator.nothing_left):
                 self._deliveries.settle(left_s)
                 return True
@@ -364,13 +364,13 @@ class Engine:
 
     def drained(self) -> bool:
         """Whether all streams have ended and nothing is left to do."""
-        if not self._feeder.ended or not self._coordinator.settled.is_set():
+        if not self._feeder.ended or not self._coordinator.turns.settled.is_set():
             return False
         return bool(self._call(self._coordinator.nothing_left))
 
     def check(self) -> None:
         """Raises what made the engine stop, if something did."""
-        failed = self._coordinator.failed or self._feeder.failed
+        failed = self._coordinator.turns.failed or self._feeder.failed
         if failed is not None:
             raise EngineError(f"the engine has stopped: {failed}") from failed
 
@@ -411,7 +411,7 @@ class Engine:
 
     def feeds(self) -> Mapping[str, Feed]:
         """The streams and where their logs stand."""
-        return dict(self._registrar.feeds)
+        return dict(self._registrar.inputs.feeds)
 
     def problems(self) -> dict[str, str]:
         """Sinks that cannot be written to, and why."""
@@ -425,7 +425,7 @@ class Engine:
     @property
     def reading(self) -> tuple[str, ...]:
         """The streams that some query reads, or has read."""
-        return tuple(self._registrar.feeds)
+        return tuple(self._registrar.inputs.feeds)
 
     def recorded_streams(self) -> dict[str, pa.Table]:
         """Each stream's log, if it is kept: its columns, and what ingest decided about each row."""
@@ -434,7 +434,7 @@ class Engine:
             name: recording.stream(
                 self.catalog.streams[name], [b for _, b in logged.get(name, [])], self._store
             )
-            for name in self._registrar.feeds
+            for name in self._registrar.inputs.feeds
         }
 
     def recorded_tables(self) -> dict[str, pa.Table]:
@@ -444,7 +444,7 @@ class Engine:
     def status(self) -> Status:
         """How everything stands."""
         wishes = {name: query.qos for name, query in self.catalog.queries.items()}
-        found: Status = self._call(lambda: status(self._coordinator, self._registrar.feeds, wishes))
+        found: Status = self._call(lambda: status(self._coordinator, self._registrar.inputs.feeds, wishes))
         return found
 
     def _may_read(self) -> bool:
@@ -453,4 +453,4 @@ class Engine:
 
     def _call(self, action: Callable[[], Any]) -> Any:
         self._check_open()
-        return self._coordinator.call(action)
+        return self._coordinator.turns.call(action)

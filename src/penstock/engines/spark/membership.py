@@ -17,23 +17,21 @@ What operators still remember of somebody who has stopped comes out some time la
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from math import isinf
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-
 from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
 from penstock.engines.spark.admitting import name_beside
-from penstock.engines.spark.operators.base import END, UNKNOWN, Piece, State, micros
+from penstock.engines.spark.operators.base import END, UNKNOWN, micros
+from penstock.engines.spark.parting import bring_along, pairs, take_along
 from penstock.engines.spark.rosters import Member
 from penstock.model.graph import Graph
 from penstock.model.operators import Source, is_stateful
 from penstock.model.query import Query
 from penstock.plan import document
 from penstock.plan.remembering import remembered_s
-from penstock.plan.shapes import MEMBER, Shaped, under_name
+from penstock.plan.shapes import Shaped, under_name
 from penstock.plan.sharing import merge, remove
 
 if TYPE_CHECKING:
@@ -74,8 +72,11 @@ class Membership:
         if shared in self._back:
             self._set_ripe_at(shared, self._last_remembered(shared))
         if shared in self._apart:
-            self._take_along(shared)
+            query = self._take_along(shared)
             self._done(shared)
+            if query in self._leaving:  # and so it goes from there
+                stop = partial(self.stop, query, drain=self._leaving.pop(query))
+                self._of.turns.soon(partial(self._if_member, query, stop))
             self.regrouped(shared)
             self.regrouped(self._shared.get(shared).base)
             self.stepped(shared)
@@ -106,11 +107,15 @@ class Membership:
         shared, _ = found
         if self.is_moving(query, lambda: self.stop(query, drain=drain)):
             return
+        held = self._of.is_held(query)
+        if held and drain and query not in self._of.failures:
+            self._of.hold(shared.name, held=False)  # to process what waits
+            held = False
         if shared.name not in self._of.control.graph.queries:  # it has not begun
             self._gone(query, {})
-        elif shared.stateful:
-            self._leaving[query] = drain
-            self._of.handle(SettleAsked(self._of.now(), shared.name))
+        elif shared.stateful or held:
+            self._leaving[query] = drain and not held
+            self._of.handle(SettleAsked(self._of.now(), shared.name, held))
         else:
             self._shared.end(query, self._tails(shared.name))
             self.stepped(shared.name)
@@ -133,7 +138,7 @@ class Membership:
                 if all(reached[stream] >= end for stream, end in member.ends.items()):
                     self._gone(member.query, member.ends)
         if shared in self._back and self._has_caught_up(shared, self._back[shared]):
-            self._of.at(0.0, lambda: self._come_back(shared))
+            self._of.turns.soon(lambda: self._come_back(shared))
 
     def _gone(self, query: str, ends: Mapping[str, int]) -> None:
         found = self._shared.of(query)
@@ -149,7 +154,7 @@ class Membership:
     def emptied(self, shared: str) -> None:
         """Somebody has left; a shared query without members ends."""
         if shared in self._shared and not self._shared.get(shared).members:
-            self._of.at(0.0, lambda: self._stop_empty(shared))
+            self._of.turns.soon(lambda: self._stop_empty(shared))
 
     def _stop_empty(self, shared: str) -> None:
         if shared not in self._of.planned.queries or self._shared.get(shared).members:
@@ -170,10 +175,11 @@ class Membership:
 
     def regraphing(self, graph: Graph) -> None:
         """The graph is about to change: who comes back brings along what is remembered of them."""
-        for own in [own for own in self._back if own not in graph.queries and own in self._of.graph.queries]:
+        ran = self._of.progress.graph.queries
+        for own in [own for own in self._back if own not in graph.queries and own in ran]:
             base = self._back.pop(own)
             self._bring_along(own, base)
-            self._of.at(0.0, partial(self.regrouped, base))
+            self._of.turns.soon(partial(self.regrouped, base))
             self._log.set("back", self._back)
             self._done(own)
 
@@ -194,53 +200,22 @@ class Membership:
         self._log.set("apart", self._apart)
         self._set_ripe_at(own.name, self._ripe_at.get(shared.name))
         self.opened(own)
-        self._of.handle(QueriesSubmitted(self._of.now(), (own,), shared.name))
         if suspended:
-            self._of.hold(own.name, held=True)
+            self._log.set("suspended", sorted({*self._log.get("suspended", []), own.name}))
+        self._of.handle(QueriesSubmitted(self._of.now(), (own,), shared.name, held=suspended))
         return own.name
 
-    def _take_along(self, own: str) -> None:
-        """Both stand at one place: what is remembered of the member goes with it."""
+    def _take_along(self, own: str) -> str:
+        """Both stand at one place: what is remembered of the member goes with it; who that is."""
         shared, query = self._apart.pop(own)
         self._log.set("apart", self._apart)
         number = self._shared.move(query, own)
         self._of.results.left(shared, query)
-        for before, name in self._pairs(shared, own):
-            state = self._of.states.get(before)
-            if state is not None:
-                self._of.outputs[name] = self._of.outputs.get(before, UNKNOWN)
-                self._of.put_state(name, self._part(state, number, mine=True))
-                self._of.put_state(before, self._part(state, number, mine=False))
-            for (operator, slot), mark in list(self._of.marks.items()):
-                if operator == before:
-                    self._of.marks[name, slot] = mark
-                    self._log.put_mark(name, slot, mark)
+        take_along(self._of.progress, self._of.store, self._pairs(shared, own), number)
+        return query
 
     def _pairs(self, one: str, other: str) -> list[tuple[str, str]]:
-        """The operators that two shared queries of one shape have not in common."""
-        members = self._of.graph.members
-        return [(a, b) for a, b in zip(members[one], members[other], strict=True) if a != b]
-
-    def _part(self, state: State, number: int, *, mine: bool) -> State:
-        """What is remembered of a member, or of the others; numbers about a piece begin with its name.
-
-        What belongs to nobody, as rows of a join's other side may, both need.
-        """
-        store, pieces, numbers = self._of.store, [], dict(state.numbers)
-        for piece in state.pieces:
-            table = store.get(piece.ref)
-            if MEMBER not in table.column_names and not mine:
-                pieces.append(piece)
-                continue
-            part = table
-            if MEMBER in table.column_names:
-                part = table.filter((pc.equal if mine else pc.not_equal)(table[MEMBER], number))
-            about = {key: numbers.pop(key) for key in state.numbers if key.startswith(f"{piece.ref.name}:")}
-            if part.num_rows:
-                ref = store.put(part, "state")
-                pieces.append(replace(piece, ref=ref))
-                numbers |= {key.replace(piece.ref.name, ref.name, 1): about[key] for key in about}
-        return State(tuple(pieces), numbers)
+        return pairs(self._of.progress.graph, one, other)
 
     def rejoin(self, own: str) -> None:
         """What was split off returns, as soon as it has caught up."""
@@ -259,10 +234,10 @@ class Membership:
             return False
         ripe_at = self._ripe_at.get(own, UNKNOWN)
         return all(
-            self._of.marks.get((name, slot), UNKNOWN) >= ripe_at
+            self._of.progress.marks.get((name, slot), UNKNOWN) >= ripe_at
             for _, name in self._pairs(base, own)
-            if is_stateful(self._of.graph.nodes[name].operator)
-            for slot in range(len(self._of.graph.nodes[name].inputs))
+            if is_stateful(self._of.progress.graph.nodes[name].operator)
+            for slot in range(len(self._of.progress.graph.nodes[name].inputs))
         )
 
     def _last_remembered(self, own: str) -> int | None:
@@ -294,18 +269,7 @@ class Membership:
         for member in list(self._shared.get(own).members.values()):
             self._shared.move(member.query, base)
             self._of.results.left(own, member.query)
-        for name, before in self._pairs(base, own):
-            theirs, mine = self._of.states.get(name, State()), self._of.states.pop(before, State())
-            numbers = {
-                key: max(theirs.numbers.get(key, UNKNOWN), mine.numbers.get(key, UNKNOWN))
-                for key in {*theirs.numbers, *mine.numbers}
-            }
-            brought = [piece for piece in mine.pieces if self._is_tagged(piece)]  # the rest they have, too
-            if brought:
-                self._of.put_state(name, State((*theirs.pieces, *brought), numbers))
-
-    def _is_tagged(self, piece: Piece) -> bool:
-        return MEMBER in self._of.store.get(piece.ref).column_names
+        bring_along(self._of.progress, self._of.store, self._pairs(base, own))
 
     def split_off(self, query: str) -> None:
         """Control says that a member is to run apart, if nothing else is going on with it."""
@@ -357,7 +321,8 @@ class Membership:
         """What was under way before a crash is asked for again."""
         for own, (shared, _) in list(self._apart.items()):
             query = self._of.planned.queries[own]
-            self._of.handle(QueriesSubmitted(self._of.now(), (query,), shared))
+            held = own in self._log.get("suspended", [])
+            self._of.handle(QueriesSubmitted(self._of.now(), (query,), shared, held=held))
         for own in list(self._back):
             self.stepped(own)
 
@@ -384,7 +349,8 @@ class Membership:
         self._of.hold(shared, held=True, briefly=True)
         undo()
         for query in queries:
-            self.split(query, suspended=True)
+            if not self.is_moving(query):
+                self.split(query, suspended=True)
         go_on = partial(self._of.hold, shared, held=False, briefly=True)
         waiting = [own for own, (_, whom) in self._apart.items() if whom in queries]
         if waiting:
@@ -393,10 +359,13 @@ class Membership:
             go_on()
 
     def is_moving(self, query: str, then: Callable[[], None] | None = None) -> bool:
-        """Whether a member is on its way from one shared query to another; `then` is done afterwards."""
+        """Whether a member is on its way from one shared query to another.
+
+        If it is, `then` is done afterwards, if it is a member then.
+        """
         if self._of.altering.is_busy(query):
             if then is not None:
-                self._of.altering.when_done(query, then)
+                self._of.altering.when_done(query, partial(self._if_member, query, then))
             return True
         found = self._shared.of(query)
         assert found is not None
@@ -405,9 +374,13 @@ class Membership:
             moving.append(found[0].name)
         for own in moving[:1] if then is not None else ():
             assert then is not None
-            self._later.setdefault(own, []).append(then)
+            self._later.setdefault(own, []).append(partial(self._if_member, query, then))
         return bool(moving)
+
+    def _if_member(self, query: str, action: Callable[[], None]) -> None:
+        if self._shared.of(query) is not None:
+            action()
 
     def _done(self, own: str) -> None:
         for action in self._later.pop(own, []):
-            self._of.at(0.0, action)
+            self._of.turns.soon(action)

@@ -83,10 +83,10 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
     """Puts control and coordinator where they stood. The first thing control hears of."""
     if not stood.queries and not stood.streams:
         return
-    coordinator.states = {name: state for name, (state, _) in stood.states.items()}
-    coordinator.outputs = {name: mark for name, (_, mark) in stood.states.items()}
-    coordinator.marks = dict(stood.marks)
-    coordinator.asked = dict(stood.asked)
+    coordinator.progress.states = {name: state for name, (state, _) in stood.states.items()}
+    coordinator.progress.outputs = {name: mark for name, (_, mark) in stood.states.items()}
+    coordinator.progress.marks = dict(stood.marks)
+    coordinator.progress.asked = dict(stood.asked)
     for query in stood.queries:
         for name in (query.name, *coordinator.shared.queries(query.name)):
             coordinator.results.measures[name] = QueryMeasures(since_s=now_s())
@@ -105,7 +105,7 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
             contents.append(_contents(Port(name), stood, name, {}))
     for one in contents:
         marks = [batch.ref.mark for batch in one.batches]
-        coordinator.pushed[one.port] = max(marks, default=UNKNOWN)
+        coordinator.progress.pushed[one.port] = max(marks, default=UNKNOWN)
     coordinator.handle(
         Restored(
             coordinator.now(),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -24,40 +23,32 @@ from penstock.engines.spark.admitting import (
     Admitted,
     Running,
     admitted,
-    beside,
     may_share,
-    own_since,
-    shared_name,
+    shared_query,
 )
 from penstock.engines.spark.altering import Alteration
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.distributing import Distributor
-from penstock.engines.spark.ingest import IDLE_S, Feed, Standing
+from penstock.engines.spark.ingest import Feed
+from penstock.engines.spark.inputs import Inputs
 from penstock.engines.spark.one_time import window_us
 from penstock.engines.spark.outputs import Outputs, Places, result_columns
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.session import SparkSession
 from penstock.engines.spark.shared import Shared
-from penstock.engines.spark.sources import registry as sources
-from penstock.engines.spark.sources.base import Source
-from penstock.engines.spark.sources.structured import StructuredSource
 from penstock.errors import PolicyError, QueryError, closest
-from penstock.model.operators import Join
-from penstock.model.operators import Source as StreamSource
 from penstock.model.qos import QoS
 from penstock.model.query import Query
 from penstock.plan import document
 from penstock.plan.canonical import canonical
-from penstock.plan.costing import estimated
 from penstock.plan.remembering import remembered_s
 from penstock.plan.shapes import Shape, on_top
 from penstock.plan.sharing import merge, remove
 from penstock.plan.templates import Templates
 from penstock.policies.parsing import parse
-from penstock.sql.catalog import Catalog, Stream
-from penstock.sql.quantities import seconds
+from penstock.sql.catalog import Catalog
 from penstock.sql.reader import read
 from penstock.sql.session import Answer, apply
 from penstock.sql.statements import (
@@ -92,21 +83,16 @@ class Registrar:
         tell: Callable[[str], None],
     ) -> None:
         """`opened` hears of each stream that is read for the first time."""
-        self._places, self._spark, self._log, self._coordinator = places, spark, log, coordinator
-        self._relations, self._opened = relations, opened
+        self._log, self._coordinator, self._relations = log, coordinator, relations
+        self.inputs = Inputs(places, spark, log, relations, opened)
         distributor = Distributor(places.out, places.format, coordinator, log, deliveries, tell)
         self.outputs = Outputs(places, coordinator.shared, deliveries, distributor)
-        self._standings: dict[str, tuple[int, Standing]] = {}
-        self._numbers: dict[str, int] = {}  # of streams, in the order in which they were created
-        self._created = 0
         self._since = 0
         self._templates = Templates()
         self._shapes: dict[str, str] = {}  # of queries that run alone and could be members
         self.catalog = Catalog()
-        self.sources: dict[str, Source] = {}
-        self.feeds: dict[str, Feed] = {}
         self.begun = False  # whether rows have come in: who comes now comes later
-        coordinator.shared.number_of = lambda stream: self._numbers[stream]
+        coordinator.shared.number_of = self.inputs.number_of
         coordinator.finished = partial(self.stop, drain=False)
         coordinator.membership.opened = self.outputs.open
         coordinator.membership.regrouped = self._weigh
@@ -140,12 +126,12 @@ class Registrar:
         for query in altered:
             self._check_alterable(query.name)
         before, self.catalog = self.catalog, catalog
-        streams = self._created
-        self._number(before, catalog)
+        self.inputs.number(before, catalog)
         try:
             found = self._plan(list(created.values()))
         except BaseException:
-            self.catalog, self._created = before, streams
+            self.catalog = before
+            self.inputs.forget(before, catalog)
             raise
         if not all(isinstance(statement, Show | Describe | Explain) for statement, _ in effects):
             self._log.add_statement(sql, at_s)
@@ -161,28 +147,27 @@ class Registrar:
         for query in queries:
             if query.one_time:
                 window_us(query)
-        shared = self._coordinator.shared
-        running = Running(
-            self._coordinator.planned,
-            {one.digest: one.name for one in shared if self._takes_in(one)},
-            {one.digest: one.name for one in shared if self._takes_in_later(one)},
-            frozenset(self._shapes.values()),
-            frozenset(self._taken()),
-        )
+        running = self._running()
         since = self._since + 1 if self.begun else 0
         found = admitted(queries, running, self._templates, self.catalog.rates(), since)
         for query in found.queries:
-            self._use(query)
+            self.inputs.use(query, self.catalog)
         self._coordinator.planned = found.graph
         if since and queries:
             self._since = since
             self._log.set("since", since)
         return found
 
-    def _taken(self) -> set[str]:
-        """Names that no new shared query can have: files have them, too."""
-        shared = self._coordinator.shared
-        return {*self._coordinator.planned.queries, *(one.name for one in shared), *shared.bases()}
+    def _running(self) -> Running:
+        """What runs, for those that come."""
+        shared, planned = self._coordinator.shared, self._coordinator.planned
+        return Running(
+            planned,
+            {one.digest: one.name for one in shared if self._takes_in(one)},
+            {one.digest: one.name for one in shared if self._takes_in_later(one)},
+            frozenset(self._shapes.values()),
+            frozenset([*planned.queries, *(one.name for one in shared), *shared.bases()]),
+        )
 
     def _takes_in(self, shared: Shared) -> bool:
         """Whether a shared query takes in newcomers: it is not about to end, nor split off."""
@@ -193,37 +178,6 @@ class Registrar:
         """Whether others of its shape that begin by themselves can become part of a shared query."""
         planned = self._coordinator.planned.queries.get(shared.name)
         return planned is not None and shared.base == shared.name and remembered_s(planned.root) is not None
-
-    def _use(self, query: Query) -> None:
-        """Gets ready what a query reads."""
-        for node in query.root.post_order():
-            match node.operator:
-                case StreamSource(stream=name) if name not in self.sources:
-                    self._open(self.catalog.streams[name])
-                case Join(relation=str(name), roster=False):
-                    for relation, epoch, ref in self._relations.add(self.catalog.tables[name]):
-                        version = {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes}
-                        self._log.put_version(relation, epoch, version)
-
-    def _number(self, before: Catalog, after: Catalog) -> None:
-        """Rows of equal time are in the order in which their streams were created."""
-        for name in after.streams:
-            if name not in before.streams:
-                self._numbers[name] = self._created
-                self._created += 1
-
-    def _open(self, stream: Stream) -> None:
-        source = sources.make(stream, self._places.base)
-        if isinstance(source, StructuredSource):
-            source.attach(self._spark, self._places.state / "checkpoints" / stream.name)
-        number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], Standing())
-        self._standings[stream.name] = number, standing
-        self.sources[stream.name] = source
-        idle = stream.options.get("idle")
-        idle_s = seconds(idle) if idle is not None else (IDLE_S if source.live else None)
-        feed = Feed(stream, number, source, standing, None if idle_s is None else round(idle_s * 1e6))
-        self.feeds[stream.name] = feed
-        self._opened(feed)
 
     def _start(self, found: Admitted) -> None:
         shapes = {query.name: shape for query, shape in found.shared}
@@ -246,7 +200,7 @@ class Registrar:
             self._weigh(name)
         for query in found.alone:
             if query.stop_s is not None:
-                self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
+                self._coordinator.turns.at(query.stop_s, partial(self.stop, query.name, drain=False))
 
     def _note_one_time(self, query: Query) -> None:
         if query.one_time:
@@ -293,6 +247,10 @@ class Registrar:
         if self._coordinator.shared.of(name) is not None:
             self._coordinator.membership.stop(name, drain=drain)
         elif name in self._coordinator.planned.queries:
+            if drain and self._coordinator.is_held(name):
+                drain = name not in self._coordinator.failures
+                if drain:
+                    self._coordinator.hold(name, held=False)  # to process what waits
             self._coordinator.planned = remove(self._coordinator.planned, name)
             if drain:
                 self._coordinator.draining.add(name)
@@ -306,8 +264,7 @@ class Registrar:
     # --- something else while it runs ---
 
     def _check_alterable(self, name: str) -> None:
-        held, runs_as = {*self._log.get("suspended", [])}, self._coordinator.shared.runs_as(name)
-        if name in self._coordinator.failures or runs_as in held:
+        if name in self._coordinator.failures or self._coordinator.is_held(name):
             raise QueryError(f"query '{name}' is held; resume it first, or stop it and create another")
         if not self._runs(name) and not self._coordinator.altering.is_busy(name):
             raise QueryError(f"query '{name}' does not run yet; stop it and create another")
@@ -316,8 +273,7 @@ class Registrar:
         """A query is that from now on, as soon as nothing else is going on with it."""
         coordinator, shared = self._coordinator, self._coordinator.shared
         name, again = query.name, partial(self._alter, query)
-        if coordinator.altering.is_busy(name):
-            coordinator.altering.when_done(name, again)
+        if self._later(name, again):
             return
         found = shared.of(name)
         if found is not None and coordinator.membership.is_moving(name, again):
@@ -330,15 +286,8 @@ class Registrar:
             return
         self._since += 1
         self._log.set("since", self._since)
-        taken = self._taken()
-        base = next((one.name for one in shared if one.digest == digest and self._takes_in_later(one)), None)
-        if base is not None:
-            own = beside(coordinator.planned.queries[base], taken, self._since)
-        else:
-            own = form.shape.query(shared_name(digest, taken))
-            own = replace(own, root=own_since(own.root, self._since))
-        own = replace(own, root=estimated(own.root, self.catalog.rates()))
-        self._use(own)
+        own, base = shared_query(form.shape, self._running(), self.catalog.rates(), self._since)
+        self.inputs.use(own, self.catalog)
         self._shapes.pop(name, None)
         coordinator.altering.begin(Alteration(query, form, shared.runs_as(name), own, base))
 
@@ -357,26 +306,38 @@ class Registrar:
             self._coordinator.membership.approach(query.name, base)
 
     def _later(self, name: str, action: Callable[[], None]) -> bool:
-        """Whether a query is being altered; something is done about it afterwards."""
+        """Whether a query is being altered; something is done about it afterwards, if it runs then."""
         if self._coordinator.altering.is_busy(name):
-            self._coordinator.altering.when_done(name, action)
+            self._coordinator.altering.when_done(name, lambda: action() if self._runs(name) else None)
             return True
         return False
 
     def suspend(self, name: str) -> None:
         """Holds a query; its rows wait."""
+        self._check_wanted(name)
+        self._suspend(name)
+
+    def resume(self, name: str) -> None:
+        """Lets a query go on."""
+        self._check_wanted(name)
+        self._resume(name)
+
+    def _check_wanted(self, name: str) -> None:
+        if name in self.catalog.stopped:
+            raise QueryError(f"query '{name}' is stopped; create another to go on from now")
+
+    def _suspend(self, name: str) -> None:
         self._want_held(name, held=True)
-        if self._later(name, partial(self.suspend, name)):
+        if self._later(name, partial(self._suspend, name)):
             return
         if self._coordinator.shared.of(name) is not None:
             self._coordinator.membership.suspend(name)
         else:
             self._coordinator.hold(name, held=True)
 
-    def resume(self, name: str) -> None:
-        """Lets a query go on."""
+    def _resume(self, name: str) -> None:
         self._want_held(name, held=False)
-        if self._later(name, partial(self.resume, name)):
+        if self._later(name, partial(self._resume, name)):
             return
         self._coordinator.failures.pop(name, None)
         if self._coordinator.shared.of(name) is not None:
@@ -414,7 +375,7 @@ class Registrar:
         definitions: dict[str, list[Query]] = {}  # what each query was asked to be, one after the other
         for sql, at_s in self._log.statements():
             self._replay(sql, at_s, definitions)
-        self._standings = stood.streams
+        self.inputs.restore(stood.streams)
         self._since = self._log.get("since", 0)
         self._coordinator.planned = stood.graph
         self.begun = any(standing.batches for _, standing in stood.streams.values())
@@ -426,7 +387,7 @@ class Registrar:
         self._coordinator.membership.load()
         self._find_shapes()
         for query in (*stood.queries, *stood.waiting):
-            self._use(query)
+            self.inputs.use(query, self.catalog)
             self.outputs.open(query)
             self._note_one_time(query)
         for base in self._coordinator.shared.bases():
@@ -452,7 +413,7 @@ class Registrar:
         for statement in read(sql):
             before = self.catalog
             self.catalog, answer = apply(before, statement, sql, at_s)
-            self._number(before, self.catalog)
+            self.inputs.number(before, self.catalog)
             match statement, answer.query:
                 case CreateQuery(), Query() as query:
                     created.add(query.name)
@@ -490,10 +451,10 @@ class Registrar:
         held = {*self._log.get("suspended", [])}
         for name in self._log.get(_TO_HOLD, []):
             if self._runs(name) and coordinator.shared.runs_as(name) not in held:
-                self.suspend(name)
+                self._suspend(name)
         for query in (*stood.queries, *stood.waiting):
             if query.stop_s is not None:
-                self._coordinator.at(query.stop_s, partial(self.stop, query.name, drain=False))
+                self._coordinator.turns.at(query.stop_s, partial(self.stop, query.name, drain=False))
             if query.one_time and stood.lives.get(query.name, {}).get("rows"):
                 self.stop(query.name, drain=False)
         for name, drain in self._log.get("stopping", {}).items():

@@ -58,6 +58,15 @@ class Held:
         return self.epoch if self.first_epoch is None else self.first_epoch
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of operators: watermarks of inputs; what stateful ones put out and remember."""
+
+    marks: Marks
+    outputs: Outputs
+    states: Mapping[str, State]
+
+
 @dataclass(slots=True)
 class Result:
     """What a step came to, to be committed."""
@@ -109,18 +118,13 @@ class UnitRunner:
         self._parts, self._folds = {}, {}
 
     def run(
-        self,
-        takes: tuple[Take, ...],
-        marks: Marks,
-        outputs: Outputs,
-        states: Mapping[str, State],
-        rosters: Mapping[str, Roster] | None = None,
+        self, takes: tuple[Take, ...], known: Known, rosters: Mapping[str, Roster] | None = None
     ) -> Result:
         """One step. What it is given it does not change; what it finds out is in the result.
 
         `rosters` are to be used instead of what they are now.
         """
-        return _Step(self, dict(marks), dict(outputs), states, dict(rosters or {})).take(takes)
+        return _Step(self, known, rosters or {}).take(takes)
 
     def part(self, key: object, make: Callable[[], Part]) -> tuple[Part, Job]:
         """A part of the unit and its job, made when first needed."""
@@ -139,21 +143,14 @@ class UnitRunner:
 
 
 class _Step:
-    def __init__(
-        self,
-        runner: UnitRunner,
-        marks: Marks,
-        outputs: Outputs,
-        states: Mapping[str, State],
-        rosters: dict[str, Roster],
-    ) -> None:
+    def __init__(self, runner: UnitRunner, known: Known, rosters: Mapping[str, Roster]) -> None:
         self._of = runner
-        self._marks, self._outputs, self._states = marks, outputs, states
+        self._marks, self._outputs, self._states = dict(known.marks), dict(known.outputs), known.states
         self._result = Result()
         self._arrived: dict[str, dict[int, list[pa.Table]]] = {}
         self._epoch = 0
         self._closings: list[tuple[np.ndarray, np.ndarray]] = []
-        self._rosters = rosters
+        self._rosters = dict(rosters)
 
     def take(self, takes: tuple[Take, ...]) -> Result:
         """The whole step."""
