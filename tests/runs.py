@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from hypothesis import strategies as st
@@ -17,6 +17,7 @@ from penstock.control.events import (
     QueryResumed,
     QueryStopped,
     QuerySuspended,
+    SettleAsked,
     ThreadsChanged,
 )
 from penstock.control.invariants import check_invariants
@@ -29,7 +30,8 @@ from penstock.engines.sim.tables import Tables
 from penstock.engines.sim.workload import Workload
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
-from penstock.model.query import Query
+from penstock.model.operators import Sink, Source
+from penstock.model.query import PlanNode, Query
 from penstock.plan.sharing import merge, remove
 from tests.strategies import graphs
 
@@ -121,9 +123,29 @@ def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool =
         elif draw(st.booleans()):
             script.append(QuerySuspended(1.0, first[-1].name))
             script.append(QueryResumed(1.0 + draw(seconds), first[-1].name))
+            if draw(st.booleans()):
+                script.append(SettleAsked(draw(seconds), first[-1].name, draw(st.booleans())))
+            if not isinstance(_last(first[-1]).operator, Source) and draw(st.booleans()):
+                held = draw(st.booleans())
+                script.append(QueriesSubmitted(draw(seconds), (twin(first[-1]),), first[-1].name, held=held))
+                if held:
+                    script.append(QueryResumed(2.0, "twin"))
     if late and threads.kind == "hybrid":  # groups may only name operators that run
         threads = ThreadPlan("pool", 2)
     return Run(first, workload, policy, threads, tuple(script), estimates)
+
+
+def _last(query: Query) -> PlanNode:
+    root = query.root
+    return root.children[0] if isinstance(root.operator, Sink) else root
+
+
+def twin(query: Query) -> Query:
+    """A query that reads the same, and has its last operator for itself."""
+    root, last = query.root, replace(_last(query), name="twin-last")
+    if isinstance(root.operator, Sink):
+        last = replace(root, operator=Sink("twin"), children=(last,), name=None)
+    return replace(query, name="twin", root=last)
 
 
 def expected(run: Run, commands: Sequence[Command]) -> dict[str, Counter[tuple[str, int]]]:

@@ -137,10 +137,15 @@ def _enters(reader: Reader, region: set[str], old: Graph) -> bool:
 
 
 def is_twin(graph: Graph, one: str, other: str) -> bool:
-    """Whether two queries read the same, and what they have not in common is alike."""
+    """Whether two queries read the same, and differ in how they go on from there by names alone.
+
+    They have at least the last operator each for itself.
+    """
     if len(graph.members[one]) != len(graph.members[other]):
         return False
     names = dict(zip(graph.members[one], graph.members[other], strict=True))
+    if graph.nodes[graph.members[one][-1]].inputs == graph.nodes[graph.members[other][-1]].inputs:
+        return False
     return all(
         graph.nodes[b].inputs == tuple(port._replace(node=names[port.node]) for port in graph.nodes[a].inputs)
         for a, b in names.items()

@@ -164,6 +164,36 @@ def test_what_is_held_cannot_be_altered(spark: SparkSession, tmp_path: Path) -> 
             engine.execute("ALTER QUERY q1 AS SELECT id FROM temps WHERE id > 9;")
 
 
+@pytest.mark.parametrize("end", ["other constants", "another shape"])
+def test_who_fails_while_it_is_altered_can_be_stopped(spark: SparkSession, tmp_path: Path, end: str) -> None:
+    """What it was to be comes after what it has failed on, so not before somebody resumes it."""
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        pattern = "SELECT sum(100 / (id - {})) AS x FROM temps GROUP BY window(t, '2 seconds')"
+        queries = Altered(engine)
+        for n in (3, 1000, 2000):
+            queries.create(f"q{n}", pattern.format(n))
+        queries.create("d", "SELECT id FROM doors")
+        engine.start()
+        feed = Feed(engine, 8)
+        feed.push(1, 600)  # a step fails; meanwhile:
+        new = (
+            pattern.format(3000)
+            if end == "other constants"
+            else f"{pattern.format(3000)} HAVING count(*) > 1"
+        )
+        queries.alter("q3", new)
+        eventually(lambda: "q3" in engine.coordinator.failures)
+        assert engine.settle(120)
+        engine.execute("STOP QUERY q3;")
+        eventually(lambda: "to" in engine.coordinator.results.lives["q3"])
+        del queries.definitions["q3"]
+        feed.push(4, 60)
+        feed.end()
+        engine.run("drained")
+        queries.check(spark)
+
+
 def test_who_is_stopped_is_not_held_or_resumed_any_more(spark: SparkSession, tmp_path: Path) -> None:
     """Even if it is being altered, and so has not stopped yet."""
     with make(spark, tmp_path) as engine:

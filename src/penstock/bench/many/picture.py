@@ -40,7 +40,7 @@ def draw(samples: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
         axes.minorticks_off()
         axes.grid(alpha=0.3)
     if len(counts) > 1:
-        latency.legend(fontsize="small")
+        throughput.legend(fontsize="small", loc="lower left")
     figure.suptitle(title if len(counts) > 1 else f"{counts[0]} {title}")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=120)
@@ -74,7 +74,7 @@ def _line(axes: Axes, samples: Sequence[Mapping[str, Any]], side: str, field: st
     if counts:
         values = [median(by_count[count]) for count in counts]
         axes.plot(counts, values, color=colour, marker=marker, label=label)
-    for count in {one["queries"] for one in samples} - set(counts):
+    for count in {one["queries"] for one in samples if one.get("failed")} - set(counts):
         edge = 0.97 if field == "mean_latency_s" else 0.03
         axes.plot([count], [edge], color=colour, marker="x", transform=axes.get_xaxis_transform())
         axes.annotate(

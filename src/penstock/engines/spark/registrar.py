@@ -90,6 +90,7 @@ class Registrar:
         self._since = 0
         self._templates = Templates()
         self._shapes: dict[str, str] = {}  # of queries that run alone and could be members
+        self._when_resumed: dict[str, list[Callable[[], None]]] = {}  # what is to be done to who is held
         self.catalog = Catalog()
         self.begun = False  # whether rows have come in: who comes now comes later
         coordinator.shared.number_of = self.inputs.number_of
@@ -244,6 +245,7 @@ class Registrar:
         if self._later(name, partial(self.stop, name, drain=drain)):
             return
         self._shapes.pop(name, None)
+        self._when_resumed.pop(name, None)
         if self._coordinator.shared.of(name) is not None:
             self._coordinator.membership.stop(name, drain=drain)
         elif name in self._coordinator.planned.queries:
@@ -273,7 +275,10 @@ class Registrar:
         """A query is that from now on, as soon as nothing else is going on with it."""
         coordinator, shared = self._coordinator, self._coordinator.shared
         name, again = query.name, partial(self._alter, query)
-        if self._later(name, again):
+        if self._later(name, again) or not self._runs(name):
+            return
+        if coordinator.is_held(name):  # it has failed meanwhile
+            self._when_resumed.setdefault(name, []).append(again)
             return
         found = shared.of(name)
         if found is not None and coordinator.membership.is_moving(name, again):
@@ -337,13 +342,15 @@ class Registrar:
 
     def _resume(self, name: str) -> None:
         self._want_held(name, held=False)
-        if self._later(name, partial(self._resume, name)):
+        if not self._coordinator.is_held(name) and self._later(name, partial(self._resume, name)):
             return
         self._coordinator.failures.pop(name, None)
         if self._coordinator.shared.of(name) is not None:
             self._coordinator.membership.resume(name)
         else:
             self._coordinator.hold(name, held=False)
+        for action in self._when_resumed.pop(name, []):
+            action()
 
     def _want_held(self, name: str, *, held: bool) -> None:
         wanted = {*self._log.get(_TO_HOLD, [])}
