@@ -348,8 +348,11 @@ class Membership:
         shared = found[0].name
         self._of.hold(shared, held=True, briefly=True)
         undo()
+        there = self._shared.queries(shared)
         for query in queries:
-            if not self.is_moving(query):
+            if query not in there:  # it has become something else meanwhile, where that step began
+                self._of.failures.pop(query, None)
+            elif all(whom != query for _, whom in self._apart.values()):
                 self.split(query, suspended=True)
         go_on = partial(self._of.hold, shared, held=False, briefly=True)
         waiting = [own for own, (_, whom) in self._apart.items() if whom in queries]
