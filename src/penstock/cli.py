@@ -272,7 +272,12 @@ def run(
         typer.Option(help="Where everything is kept; a run that was interrupted goes on from there."),
     ] = None,
     to: Annotated[
-        Path | None, typer.Option("--out", help="Results go to DIR/<query>/.", metavar="DIR")
+        Path | None,
+        typer.Option(
+            "--out",
+            help="Results go to DIR/<query>/; those of many queries alike are in DIR/.shared/ for a while.",
+            metavar="DIR",
+        ),
     ] = None,
     format: Annotated[Format, typer.Option(help="Of the results.")] = Format.parquet,
     memory: Annotated[
@@ -284,7 +289,10 @@ def run(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Runs the queries of files on Spark and shows how they fare against what they ask for."""
+    """Runs the queries of files on Spark and shows how they fare against what they ask for.
+
+    The exit status is 1 if a query failed.
+    """
     from penstock.commands.run import run_files, summary, summary_json
 
     last, seconds_s = run_files(
@@ -305,6 +313,8 @@ def run(
         print_json(summary_json(last, seconds_s))
     else:
         out.print(summary(last, seconds_s, to))
+    if any(query.failure for query in last.queries.values()):
+        raise typer.Exit(1)
 
 
 @app.command()

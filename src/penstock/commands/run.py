@@ -22,6 +22,7 @@ from penstock.commands.reading import read_files
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.status import QueryStatus, Status
 from penstock.errors import EngineError
+from penstock.sql import session as statements
 from penstock.sql.quantities import seconds, shown_bytes, shown_seconds, size_bytes
 
 #: Rates and latencies in the live table are over so many seconds.
@@ -147,6 +148,9 @@ def run_files(
     memory_bytes = _checked("memory", memory, size_bytes)
     if until != "drained":
         _checked("until", until, seconds)
+    if state is None or not state.exists():
+        statements.run(sql, now_s=time.time())  # what is wrong is told before Spark has started
+    err.print("starting Spark …", highlight=False)
     with Engine(
         state,
         out=out,

@@ -265,7 +265,9 @@ class _At:
         if query.name in self._catalog.stopped:
             raise self._error(one.span, f"query '{query.name}' is stopped already")
         catalog = replace(self._catalog, stopped=self._catalog.stopped | {query.name})
-        return catalog, Answer(f"query '{query.name}' stopped{' and drained' if one.drain else ''}")
+        return catalog, Answer(
+            f"query '{query.name}' {'stops when it is drained' if one.drain else 'stopped'}"
+        )
 
     def drop(self, one: Drop) -> tuple[Catalog, Answer]:
         """Something that nothing else uses."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -60,6 +62,10 @@ def make(
     """
     if "SPARK_REMOTE" not in os.environ:
         _check_java()
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).setLevel(
+            logging.CRITICAL
+        )  # a step that fails has one line, not Java's stack
     builder = SparkSession.builder.appName("penstock")
     if master is not None:
         builder = builder.master(master)

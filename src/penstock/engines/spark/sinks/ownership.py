@@ -23,6 +23,6 @@ def claim(out: Path, state: str) -> None:
             marker.write_text(state, "utf-8")
             return
     raise SinkError(
-        f"{out} has the results of another run; delete it, choose another directory, or give the state of "
-        "that run to go on with it"
+        f"{out} has the results of another run; delete it, choose another directory, or go on with that run "
+        "if it had a state directory"
     )
