@@ -100,9 +100,9 @@ def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
     doomed = _vanishing_queues(units, layout, change.graph)
     region = _region(switch, old)
     settling = {*old.members[change.settling]} if change.settling is not None else set()
+    concerned = region | settling
     affected = {unit.index: unit for unit in vanishing}
     for unit in units:
-        concerned = region | settling
         if doomed & set(unit.place.exits) or not concerned.isdisjoint(unit.place.unit.operators):
             affected[unit.index] = unit
     levels = _levels(switch, units, region, old)

@@ -62,10 +62,8 @@ def make(
     """
     if "SPARK_REMOTE" not in os.environ:
         _check_java()
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        PySparkLogger.getLogger(name).setLevel(
-            logging.CRITICAL
-        )  # a step that fails has one line, not Java's stack
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # of an error, Java's whole stack
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
     builder = SparkSession.builder.appName("penstock")
     if master is not None:
         builder = builder.master(master)
