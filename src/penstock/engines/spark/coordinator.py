@@ -58,7 +58,7 @@ from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.turns import Action, Call, Turns
 from penstock.engines.spark.workers import Report, StepBroken, StepDone, Workers
-from penstock.errors import EngineError, PenstockError
+from penstock.errors import EngineError, PenstockError, SourceError
 from penstock.model.graph import Graph
 
 #: Seconds between two looks at what steps cost.
@@ -286,6 +286,11 @@ class Coordinator:
         if not message.stream:
             return
         stream = message.stream
+        if not message.counts:  # it was dropped meanwhile
+            self._garbage.extend(batch.ref.ref.name for batch in message.batches if batch.ref.ref is not None)
+            for ticket in message.tickets:
+                ticket.fail(SourceError(f"stream '{stream}' was dropped before its rows were logged"))
+            return
         for n, batch in enumerate(message.batches, message.n):
             self.records.put(stream, n, batch)
             self.handle(BatchArrived(self.now(), stream, batch))

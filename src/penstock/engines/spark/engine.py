@@ -29,10 +29,11 @@ from penstock.engines.spark import recording, session
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator, Delivered
 from penstock.engines.spark.delivery import Deliveries
-from penstock.engines.spark.ingest import MOST_ROWS, Feed, Feeder
+from penstock.engines.spark.ingest import Feed, Feeder
 from penstock.engines.spark.measures import QueryMeasures
 from penstock.engines.spark.outputs import Places
 from penstock.engines.spark.prepared import Jobs
+from penstock.engines.spark.reading import MOST_ROWS
 from penstock.engines.spark.registrar import Registrar, check_policy
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.shared import SharedQueries
@@ -148,6 +149,7 @@ class Engine:
             self._may_read,
             lambda: self._coordinator.waited_s,
             self._first_batch_rows,
+            self._tell,
         )
         self._registrar = Registrar(
             Places(self._base, self._root, self._out, self._format),
@@ -322,7 +324,7 @@ class Engine:
         if not self._feeding:
             self._feeding = self._registrar.begun = True
             for feed in self._registrar.inputs.feeds.values():
-                self._feeder.add(feed)
+                self._feeder.add(feed, check=False)
             self._feeder.start()
 
     def run(self, until: str | float | None = "drained", watch: Callable[[], None] | None = None) -> None:
@@ -340,6 +342,11 @@ class Engine:
             self.check()
             if until == "drained" and self.drained():
                 return
+            if until == "drained" and self._only_failing_left():
+                raise EngineError(
+                    f"all is done but what fails: {'; '.join(self._feeder.stuck.values())}; "
+                    "mend it, and run again with the same state to go on"
+                )
             wait_s = 0.1 if limit_s is None else min(0.1, max(0.0, limit_s - time.monotonic()))
             if until == "drained" and self._feeder.ended:
                 self._coordinator.turns.settled.wait(wait_s)
@@ -365,6 +372,12 @@ class Engine:
     def drained(self) -> bool:
         """Whether all streams have ended and nothing is left to do."""
         if not self._feeder.ended or not self._coordinator.turns.settled.is_set():
+            return False
+        return bool(self._call(self._coordinator.nothing_left))
+
+    def _only_failing_left(self) -> bool:
+        """Whether all is done but for streams that fail, again and again."""
+        if not self._feeder.stuck or not self._coordinator.turns.settled.is_set():
             return False
         return bool(self._call(self._coordinator.nothing_left))
 
@@ -414,8 +427,11 @@ class Engine:
         return dict(self._registrar.inputs.feeds)
 
     def problems(self) -> dict[str, str]:
-        """Sinks that cannot be written to, and why."""
-        return dict(self._deliveries.problems)
+        """What fails by itself at the moment, and why: sinks, `stream …` and `table …`."""
+        found = dict(self._deliveries.problems)
+        for kind, failing in (("stream", self._feeder.failing), ("table", self._relations.failing)):
+            found |= {f"{kind} {name}": one.reason for name, one in failing.now.items()}
+        return found
 
     def read_up_to(self, stream: str) -> int:
         """The offset of a stream up to which every query has processed and committed its rows."""

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from penstock.errors import PenstockError
+
 #: Seconds before the second try; each later pause is twice as long, up to the longest.
 FIRST_PAUSE_S = 0.5
 LONGEST_PAUSE_S = 30.0
@@ -59,3 +61,11 @@ class FailingOnes:
     def next_try_s(self) -> float | None:
         """When the next of them is to be tried again."""
         return min((failing.next_try_s for failing in self._failing.values()), default=None)
+
+
+def reason_of(error: BaseException) -> str:
+    """What an error says, in a line: the text of our own, which file of those of the file system."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.strerror}: {error.filename}"
+    text = (str(error).strip() or type(error).__name__).partition("\n")[0]
+    return text if isinstance(error, PenstockError) else f"{type(error).__name__}: {text}"

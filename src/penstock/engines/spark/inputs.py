@@ -6,14 +6,16 @@ Stored relations that queries join with are read here for the first time, too.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from penstock.engines.spark.commit_log import CommitLog
-from penstock.engines.spark.ingest import IDLE_S, Feed, Standing
+from penstock.engines.spark.ingest import Feed, Standing
 from penstock.engines.spark.outputs import Places
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.session import SparkSession
 from penstock.engines.spark.sources import registry as sources
 from penstock.engines.spark.sources.base import Source
+from penstock.engines.spark.sources.push import PushSource
 from penstock.engines.spark.sources.structured import StructuredSource
 from penstock.model.operators import Join
 from penstock.model.operators import Source as StreamSource
@@ -73,14 +75,24 @@ class Inputs:
                         self._log.put_version(relation, epoch, version)
 
     def _open(self, stream: Stream) -> None:
-        source = sources.make(stream, self._places.base)
-        if isinstance(source, StructuredSource):
-            source.attach(self._spark, self._places.state / "checkpoints" / stream.name)
+        source = self._make(stream)
         number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], Standing())
         self._standings[stream.name] = number, standing
         self.sources[stream.name] = source
         idle = stream.options.get("idle")
-        idle_s = seconds(idle) if idle is not None else (IDLE_S if source.live else None)
-        feed = Feed(stream, number, source, standing, None if idle_s is None else round(idle_s * 1e6))
+        feed = Feed(
+            stream,
+            number,
+            source,
+            standing,
+            None if idle is None else round(seconds(idle) * 1e6),
+            None if isinstance(source, PushSource) else partial(self._make, stream),
+        )
         self.feeds[stream.name] = feed
         self._opened(feed)
+
+    def _make(self, stream: Stream) -> Source:
+        source = sources.make(stream, self._places.base)
+        if isinstance(source, StructuredSource):
+            source.attach(self._spark, self._places.state / "checkpoints" / stream.name)
+        return source

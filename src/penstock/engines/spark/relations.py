@@ -13,11 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.engines.spark.failing import FailingOnes, reason_of
 from penstock.engines.spark.operators.base import END
 from penstock.engines.spark.operators.stateless import FROM, TO
 from penstock.engines.spark.sources.tables import fingerprint, read_table
 from penstock.engines.spark.store import Ref, Store
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SourceError
 from penstock.sql.catalog import Table
 
 #: Seconds between two looks at the files of a relation.
@@ -35,16 +36,36 @@ class Relations:
         self._versions: dict[str, list[tuple[int, Ref]]] = {}  # from which epoch on
         self._looked_us = 0
         self.epoch = 0
+        #: Tables that cannot be read now: the versions that are there stay.
+        self.failing = FailingOnes()
 
     def add(self, table: Table) -> list[tuple[str, int, Ref]]:
         """A relation that is joined from now on; it is read at once, so that a mistake shows at once."""
         with self._lock:
             if table.name in self._tables:
                 return []
-            self._tables[table.name] = table
-            if table.name in self._versions:  # there from before a restart
+            if table.name in self._versions:  # there from before a restart; it need not be readable now
+                self._tables[table.name] = table
                 return []
-            return self._read(table)
+        try:
+            seen, rows = fingerprint(table, self._base), read_table(table, self._base)
+        except PenstockError:
+            raise
+        except Exception as error:
+            raise SourceError(f"table '{table.name}': {reason_of(error)}") from error
+        ref = self._store.put(rows, f"table-{table.name}")
+        with self._lock:
+            self._tables[table.name], self._prints[table.name] = table, seen
+            self._versions[table.name] = [(0, ref)]
+        return [(table.name, 0, ref)]
+
+    def remove(self, name: str) -> list[Ref]:
+        """A relation that is joined no more; its versions, which nothing refers to then."""
+        with self._lock:
+            self._tables.pop(name, None)
+            self._prints.pop(name, None)
+            self.failing.succeeded(name)
+            return [ref for _, ref in self._versions.pop(name, [])]
 
     def restore(self, name: str, versions: dict[int, Ref], epoch: int) -> None:
         """What was known before a restart."""
@@ -58,27 +79,46 @@ class Relations:
         self._looked_us = now_us
         found = []
         with self._lock:
-            for name, table in self._tables.items():
-                try:
-                    if fingerprint(table, self._base) != self._prints.get(name):
-                        found += self._read(table)
-                except PenstockError as error:  # half-written, or gone: the version that is there stays
-                    self._complain(f"table '{name}' stays as it was: {error}")
+            tables = list(self._tables.values())
+        for table in tables:
+            if self.failing.may_try(table.name, now_us / 1e6):
+                found += self._look_at(table, now_us)
+        return found
+
+    def _look_at(self, table: Table, now_us: int) -> list[tuple[str, int, Ref]]:
+        try:
+            changed = fingerprint(table, self._base) != self._prints.get(table.name)
+            found = self._read(table) if changed else []
+        except Exception as error:  # half-written, or gone: the version that is there stays
+            with self._lock:
+                if self._tables.get(table.name) is not table:
+                    return []
+                failing = self.failing.failed(table.name, reason_of(error), now_us / 1e6)
+            if failing.tries == 1:
+                self._complain(f"table '{table.name}' stays as it was: {failing.reason}")
+            return []
+        with self._lock:
+            self.failing.succeeded(table.name)
         return found
 
     def _read(self, table: Table) -> list[tuple[str, int, Ref]]:
-        """The version that is there now, unless it is the one that is known."""
+        """The version that is there now, unless it is the one that is known. Nobody waits meanwhile."""
         seen = fingerprint(table, self._base)
         rows = read_table(table, self._base)
-        self._prints[table.name] = seen
-        known = self._versions.setdefault(table.name, [])
-        if known and rows.equals(self._store.get(known[-1][1])):
+        with self._lock:
+            last = self._versions[table.name][-1][1]
+        if rows.equals(self._store.get(last)):
+            self._prints[table.name] = seen
             return []
         ref = self._store.put(rows, f"table-{table.name}")
-        if known:
+        with self._lock:
+            if self._tables.get(table.name) is not table:  # it was dropped meanwhile
+                self._store.delete([ref.name])
+                return []
             self.epoch += 1
-        known.append((self.epoch if known else 0, ref))
-        return [(table.name, known[-1][0], ref)]
+            self._versions[table.name].append((self.epoch, ref))
+            self._prints[table.name] = seen
+        return [(table.name, self.epoch, ref)]
 
     def until(self, name: str, last: int) -> pa.Table:
         """The versions that rows up to that epoch may meet, with the epochs for which each counts."""
