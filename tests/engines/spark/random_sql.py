@@ -20,11 +20,11 @@ NULLS = 0.08
 
 STREAMS = """\
 CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, price DECIMAL(8,2), id INT,
-  WATERMARK FOR t AS t - INTERVAL 5 SECONDS) USING json OPTIONS (path '{where}temps.json');
+  WATERMARK FOR t AS t - INTERVAL 5 SECONDS) USING json OPTIONS (path '{where}temps.json', endless 'false');
 CREATE STREAM doors (t TIMESTAMP, room STRING, open BOOLEAN, id INT,
-  WATERMARK FOR t AS t - INTERVAL 2 SECONDS) USING json OPTIONS (path '{where}doors.json');
+  WATERMARK FOR t AS t - INTERVAL 2 SECONDS) USING json OPTIONS (path '{where}doors.json', endless 'false');
 CREATE STREAM power (t TIMESTAMP, room STRING, watts DOUBLE, id INT,
-  WATERMARK FOR t AS t - INTERVAL 3 SECONDS) USING json OPTIONS (path '{where}power.json');
+  WATERMARK FOR t AS t - INTERVAL 3 SECONDS) USING json OPTIONS (path '{where}power.json', endless 'false');
 CREATE TABLE rooms (room STRING, floor INT, area DOUBLE) USING csv OPTIONS (path '{where}rooms.csv');
 CREATE VIEW warm AS SELECT t, room, temp, id FROM temps WHERE temp > 8 OR room = 'hall';
 CREATE VIEW minutes AS
@@ -293,6 +293,17 @@ class Writer:
         by = ", ".join([*keys, f"window({start})"])
         return f"SELECT {shown} FROM {stream} AS x{where} GROUP BY {by}{having}"
 
+    def unwindowed(self) -> str:
+        """All rows of a stream that ends; of some queries no row qualifies."""
+        stream, key = self._one(_STREAMS), self._one(("", "", "x.room"))
+        shown = ", ".join([*([key] if key else []), *self._aggregates(stream, "x.")])
+        where = " WHERE x.id > 1000" if self._often(0.4) else self._where(stream, "x.", 0.4)
+        grouped = f"{f' GROUP BY {key}' if key else ''}{self._having()}"
+        if self._often(0.3):
+            inner = f"SELECT x.room, max(x.id) AS id FROM {stream} AS x{where} GROUP BY x.room"
+            return f"SELECT count(*) AS groups, sum(x.id) AS ids FROM ({inner}) AS x"
+        return f"SELECT {shown} FROM {stream} AS x{where}{grouped}"
+
     def session(self) -> str:
         """Sessions per key."""
         stream = self._one(_STREAMS)
@@ -477,6 +488,7 @@ SHAPES = (
     "union_aggregated",
     "windowed",
     "windowed",
+    "unwindowed",
     "session",
     "rows",
     "distinct",

@@ -284,6 +284,10 @@ class _Step:
         self._count(job)
         return table
 
+    def members(self, roster: str) -> pa.Table:
+        """The members of a shared query as this step knows them."""
+        return self._roster(roster).table(None, exact=False)[0]
+
     def _count(self, job: Job) -> None:
         self._result.spark_s += job.spark_s
         self._result.jobs += 1

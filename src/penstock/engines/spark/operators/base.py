@@ -127,6 +127,10 @@ class Tools(Protocol):
         """Runs SQL over tables as a Spark job of its own."""
         ...
 
+    def members(self, roster: str) -> pa.Table:
+        """The members of a shared query as this step knows them: their numbers and constants."""
+        ...
+
 
 class StatefulOperator(Protocol):
     """One stateful operator of the graph. It has no state of its own: that goes in and comes out."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from penstock.engines.spark.layouts import Layouts
-from penstock.engines.spark.operators.base import Layout, StatefulOperator
+from penstock.engines.spark.operators.base import StatefulOperator
 from penstock.engines.spark.operators.count_aggregate import CountAggregate
+from penstock.engines.spark.operators.grouping import Grouping
 from penstock.engines.spark.operators.join import StreamJoin
+from penstock.engines.spark.operators.over_nothing import OverNothing, over_nothing
 from penstock.engines.spark.operators.session_aggregate import SessionAggregate
 from penstock.engines.spark.operators.window_aggregate import WindowAggregate
 from penstock.model.graph import Graph, Port
@@ -20,13 +22,15 @@ def stateful_operators(graph: Graph, layouts: Layouts) -> dict[str, StatefulOper
         output = layouts.ports[Port(name)]
         match node.operator:
             case Aggregate() as aggregate:
-                found[name] = _aggregate(aggregate, layouts.inputs[name, 0], output)
+                grouping = Grouping(aggregate, layouts.inputs[name, 0], output)
+                found[name] = _aggregate(grouping, over_nothing(graph, name, grouping))
             case Join(relation=None) as join:
                 found[name] = StreamJoin(join, layouts.inputs[name, 0], layouts.inputs[name, 1], output)
     return found
 
 
-def _aggregate(aggregate: Aggregate, below: Layout, output: Layout) -> StatefulOperator:
+def _aggregate(grouping: Grouping, nothing: OverNothing | None) -> StatefulOperator:
+    aggregate, below, output = grouping.aggregate, grouping.below, grouping.output
     kind = aggregate.window.kind if aggregate.window is not None else "time"
     match kind:
         case "session":
@@ -34,4 +38,4 @@ def _aggregate(aggregate: Aggregate, below: Layout, output: Layout) -> StatefulO
         case "count":
             return CountAggregate(aggregate, below, output)
         case _:
-            return WindowAggregate(aggregate, below, output)
+            return WindowAggregate(grouping, nothing)

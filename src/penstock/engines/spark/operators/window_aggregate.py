@@ -39,17 +39,20 @@ from penstock.engines.spark.operators.grouping import (
     smallest_run,
     with_constants,
 )
-from penstock.model.operators import Aggregate
+from penstock.engines.spark.operators.over_nothing import NOTHING, OverNothing
 from penstock.model.window import Window
 
 PANE = "__pane"
+#: The one window of an aggregate that has none.
+_LAST_WINDOW = 0
 
 
 class WindowAggregate:
     """Windows by time, windows given by a column, or none."""
 
-    def __init__(self, aggregate: Aggregate, below: Layout, output: Layout) -> None:
-        self._grouping = Grouping(aggregate, below, output)
+    def __init__(self, grouping: Grouping, over_nothing: OverNothing | None = None) -> None:
+        aggregate, below = grouping.aggregate, grouping.below
+        self._grouping, self._over_nothing = grouping, over_nothing
         self._panes = panes_of(aggregate.window, below)
         kept = {quote(name) for name in self._grouping.columns}
         self._carried = [name for name in self._panes.carried if name not in kept]
@@ -76,7 +79,10 @@ class WindowAggregate:
         first = state.numbers.get("next", UNKNOWN)
         last = self._panes.closed(marks[0], pieces)
         releases: tuple[Release, ...] = ()
-        if pieces and last >= first:
+        unmet: tuple[Release, ...] = ()
+        if self._over_nothing is not None and marks[0] >= END and first <= _LAST_WINDOW:
+            unmet = self._over_nothing.release(pieces, tools)
+        if pieces and last >= first and last > UNKNOWN:
             first = max(first, self._panes.first_window(min(piece.low for piece in pieces)))
             releases = self._release(pieces, first, last, tools)
             first = last + 1
@@ -86,8 +92,10 @@ class WindowAggregate:
                 pieces = self._compacted(pieces, kept_from, tools)
         elif len(pieces) > MOST_PIECES:
             pieces = self._compacted(pieces, UNKNOWN, tools)
+        if unmet:
+            first = _LAST_WINDOW + 1
         numbers = {"next": first} if first > UNKNOWN else {}
-        return Advance(State(tuple(pieces), numbers), releases, marks[0])
+        return Advance(State(tuple(pieces), numbers), (*releases, *unmet), marks[0])
 
     def _release(self, pieces: list[Piece], first: int, last: int, tools: Tools) -> tuple[Release, ...]:
         low, high = self._panes.first_pane(first), self._panes.last_pane(last)
@@ -121,8 +129,11 @@ class WindowAggregate:
         on = self._grouping.aggregate.window.on if self._carried and self._grouping.aggregate.window else None
         return (*self._grouping.columns, *([on] if on is not None else []), PANE)
 
-    def released(self, _variant: str) -> Released:
+    def released(self, variant: str) -> Released:
         """Panes to windows, finished."""
+        if variant == NOTHING:
+            assert self._over_nothing is not None
+            return self._over_nothing.released()
         panes = self._panes
         source = f"(SELECT *, {panes.window} AS __n FROM panes)"
         if panes.exploded:

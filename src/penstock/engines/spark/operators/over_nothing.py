@@ -1,0 +1,108 @@
+"""A global aggregate of which no row qualifies: one row all the same, as in any database.
+
+`count` is 0 there and most other functions are NULL. Of the members of a shared query, each without a row has
+one. It comes when the stream has ended, and only then is it certain that there will be no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.engines.spark.operators.base import (
+    EPOCH,
+    Piece,
+    Release,
+    Released,
+    Tools,
+    quote,
+)
+from penstock.engines.spark.operators.grouping import Grouping
+from penstock.model.graph import Graph
+from penstock.model.operators import Aggregate, Join
+from penstock.model.schema import UNTYPED
+from penstock.plan.shapes import MEMBER
+
+NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class OverNothing:
+    """Which rows are due where there was none; with `roster`, a row for each member of that shared query."""
+
+    grouping: Grouping
+    roster: str | None
+
+    def release(self, pieces: Sequence[Piece], tools: Tools) -> tuple[Release, ...]:
+        """The rows for those of whom nothing is remembered at the end."""
+        if self.roster is None:
+            members = pa.table({MEMBER: pa.array([] if pieces else [0], pa.int32())})
+        else:
+            members = tools.members(self.roster)
+            for piece in pieces:
+                seen = pc.is_in(members[MEMBER], value_set=tools.get(piece.ref)[MEMBER].combine_chunks())
+                members = members.filter(pc.invert(seen))
+        return (Release(NOTHING, {"members": members}),) if members.num_rows else ()
+
+    def released(self) -> Released:
+        """The aggregates over no rows, whose columns still have their types, beside each member's keys."""
+        grouping = self.grouping
+        types = {field.name: field.type for field in grouping.below.schema.fields}
+        columns = [
+            f"CAST(NULL AS {_sql_type(types.get(name, 'bigint'))}) AS {quote(name)}"
+            for name in dict.fromkeys((*grouping.partials.columns, *grouping.raw_columns))
+        ]
+        no_rows = f"SELECT {', '.join(columns)} FROM members WHERE FALSE"
+        titles = [quote(column.name) for column in grouping.aggregate.aggregates]
+        finished = [
+            f"{text} AS {title}"
+            for title, (_, text) in zip(titles, grouping.partials.finish_raw, strict=True)
+        ]
+        values = f"SELECT {', '.join(finished) or '0 AS __none'} FROM ({no_rows})"
+        hidden = [
+            f"{'0L' if name == EPOCH else 'CAST(NULL AS BIGINT)'} AS {name}"
+            for name in grouping.output.hidden
+        ]
+        shown = ", ".join([*grouping.keys, *titles, *hidden])
+        keys = ", ".join(grouping.keys) or "0 AS __all"
+        sql = f"SELECT {shown} FROM (SELECT {keys} FROM members) CROSS JOIN ({values})"
+        return Released(sql, {"members": tuple(grouping.aggregate.keys) or (MEMBER,)})
+
+
+def over_nothing(graph: Graph, name: str, grouping: Grouping) -> OverNothing | None:
+    """What an aggregate puts out of no rows; None if it has groups, of which there are none then.
+
+    In a shared query, a global aggregate has the members' numbers and constants for its keys.
+    """
+    aggregate = graph.nodes[name].operator
+    assert isinstance(aggregate, Aggregate)
+    if aggregate.window is not None:
+        return None
+    if not aggregate.keys:
+        return OverNothing(grouping, None)
+    rosters = [join for join in _joins_below(graph, name) if join.roster]
+    known = {field for join in rosters for field in join.relation_schema.names}
+    if MEMBER not in aggregate.keys or not known.issuperset(aggregate.keys):
+        return None
+    return OverNothing(grouping, rosters[0].relation)
+
+
+def _joins_below(graph: Graph, name: str) -> list[Join]:
+    found, waiting, seen = [], [name], set[str]()
+    while waiting:
+        node = graph.nodes[waiting.pop()]
+        for port in node.inputs:
+            if port.node not in seen:
+                seen.add(port.node)
+                waiting.append(port.node)
+                operator = graph.nodes[port.node].operator
+                if isinstance(operator, Join):
+                    found.append(operator)
+    return found
+
+
+def _sql_type(type_: str) -> str:
+    return "VOID" if type_ == UNTYPED else type_
