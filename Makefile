@@ -5,11 +5,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help install demo test test-core test-fast chaos java check format bench docs lock clean
+.PHONY: help install demo test test-core test-fast chaos cluster-test java check format bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 install: $(INSTALLED)  ## put the penstock command into .venv/bin
 
@@ -28,6 +28,9 @@ test-fast: $(INSTALLED)  ## those of test-core that are not slow
 chaos: java $(INSTALLED)  ## kill -9 and restart, 46 times; KILLS=90 SEED=7 for others; 15 to 35 minutes
 	$(BIN)/python -m tests.chaos.run $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.chaos.crowd $(if $(SEED),--seed $(SEED))
+
+cluster-test: java $(INSTALLED)  ## all examples on a Spark cluster of this machine, with executors killed; CASES='few nexmark' for some
+	$(BIN)/python scripts/cluster $(BIN)/python -m tests.cluster.run $(CASES)
 
 java:
 	@scripts/check-java

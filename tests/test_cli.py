@@ -29,6 +29,14 @@ def test_policies_as_json_have_what_scripts_need() -> None:
             "no experiment 'fas-utilisation'. Did you mean 'fas-utilization'?",
         ),
         (("bench", "decisions", "--policy", "chian"), "no policy 'chian'. Did you mean 'chain'?"),
+        (
+            ("run", "examples/smart-home.sql", "--conf", "spark.executor.memory"),
+            "--conf spark.executor.memory: write NAME=VALUE, as --conf spark.executor.memory=2g",
+        ),
+        (
+            ("run", "examples/smart-home.sql", "--master", "spark://127.0.0.1:1"),
+            "no Spark master answers at spark://127.0.0.1:1",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_no_traceback(arguments: tuple[str, ...], says: str) -> None:

@@ -45,6 +45,15 @@ Files = Annotated[
 Data = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Where relative paths begin; else where the files are.")
 ]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL", help="The Spark to run on, as spark://host:7077; else $MASTER or this machine."
+    ),
+]
+Conf = Annotated[
+    list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of Spark's; any number of them.")
+]
 
 
 def main() -> None:
@@ -286,6 +295,8 @@ def run(
     keep_log: Annotated[
         bool, typer.Option("--keep-log", help="Keep all rows of all streams in the state, to look at later.")
     ] = False,
+    master: Master = None,
+    conf: Conf = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
@@ -306,6 +317,8 @@ def run(
         format=format.value,
         memory=memory,
         keep_log=keep_log,
+        master=master,
+        conf=conf or (),
         err=err,
         live=err.is_terminal and not as_json,
     )
@@ -328,6 +341,8 @@ def verify(
     crowd: Annotated[
         int, typer.Option(min=0, help="So many variants of the queries, which come and go while rows flow.")
     ] = 0,
+    master: Master = None,
+    conf: Conf = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
@@ -347,6 +362,8 @@ def verify(
         seed=seed,
         until=until,
         crowd=crowd,
+        master=master,
+        conf=conf or (),
         out=out,
         err=err,
         as_json=as_json,
@@ -364,6 +381,8 @@ def demo(
     simulated: Annotated[
         bool, typer.Option("--sim", help="Instead, one burst under seven policies, in virtual time; no Java.")
     ] = False,
+    master: Master = None,
+    conf: Conf = None,
     as_json: Json = False,
 ) -> None:
     """A day in a smart home, played in a minute on local Spark: 20 queries, and another policy at noon.
@@ -378,7 +397,8 @@ def demo(
         return
     from penstock.commands.demo import picture, play, report, report_json
 
-    day = play(seconds, (policy, then), err, live=err.is_terminal and not as_json)
+    live = err.is_terminal and not as_json
+    day = play(seconds, (policy, then), err, live=live, master=master, conf=conf or ())
     drawn = picture(day, to)
     if as_json:
         print_json(report_json(day, drawn))

@@ -27,6 +27,7 @@ from rich.text import Text
 from penstock.commands.run import Stop, View, asked_for, interruptible, shown_latency
 from penstock.engines.spark import session
 from penstock.engines.spark.engine import Engine, check_policy
+from penstock.engines.spark.masters import read_conf
 from penstock.engines.spark.status import QueryStatus, Status
 from penstock.experiments.figures import paint
 from penstock.policies.parsing import parse
@@ -195,13 +196,23 @@ def statements(seconds_s: float, before_s: float) -> str:
     )
 
 
-def play(seconds_s: float, policies: tuple[str, str], err: Console, *, live: bool, workers: int = 2) -> Day:
+def play(
+    seconds_s: float,
+    policies: tuple[str, str],
+    err: Console,
+    *,
+    live: bool,
+    workers: int = 2,
+    master: str | None = None,
+    conf: Sequence[str] = (),
+) -> Day:
     """Runs the day; Ctrl-C ends it early."""
     for policy in policies:
         check_policy(policy)
+    settings = read_conf(conf)
     err.print("starting Spark …", highlight=False)
     stops_spark = not session.is_running()
-    spark = session.make(workers, brief=True)
+    spark = session.make(workers, master, brief=True, conf=settings)
 
     def engine_for(policy: str) -> Engine:
         return Engine(policy=policy, workers=workers, base_dir=HERE, spark=spark, tell=_teller(err))

@@ -20,6 +20,7 @@ from rich.text import Text
 
 from penstock.commands.reading import read_files
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.masters import read_conf
 from penstock.engines.spark.status import QueryStatus, Status
 from penstock.errors import EngineError
 from penstock.sql import session as statements
@@ -140,12 +141,15 @@ def run_files(
     format: str,
     memory: str,
     keep_log: bool,
+    master: str | None,
+    conf: Sequence[str],
     err: Console,
     live: bool,
 ) -> tuple[Status, float]:
     """Runs the statements of files; how things stood at the end, and the seconds that took."""
     sql, base = read_files(files, data)
     memory_bytes = _checked("memory", memory, size_bytes)
+    settings = read_conf(conf)
     if until != "drained":
         _checked("until", until, seconds)
     if state is None or not state.exists():
@@ -158,6 +162,8 @@ def run_files(
         policy=policy,
         workers=workers,
         memory_bytes=round(memory_bytes),
+        master=master,
+        conf=settings,
         base_dir=base,
         keep_log=keep_log,
         tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),

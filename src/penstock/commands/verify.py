@@ -14,6 +14,7 @@ from rich.table import Table
 
 from penstock.commands.reading import read_files
 from penstock.engines.spark import session
+from penstock.engines.spark.masters import read_conf
 from penstock.policies.parsing import split_texts
 from penstock.verify.crowds import verify_crowd
 from penstock.verify.schedules import POLICIES, schedules
@@ -28,6 +29,8 @@ def verify_files(
     seed: int,
     until: str,
     crowd: int,
+    master: str | None,
+    conf: Sequence[str],
     out: Console,
     err: Console,
     as_json: bool,
@@ -35,7 +38,7 @@ def verify_files(
     """Shows a table of verdicts; whether all results were equal."""
     sql, base = read_files(files, data)
     chosen = split_texts(policies) if policies else list(POLICIES)
-    spark = session.make(brief=True)
+    spark = session.make(master=master, brief=True, conf=read_conf(conf))
     try:
         tell = partial(_tell, err)
         plans = schedules(chosen, seed)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.spark import session
 from penstock.engines.spark.operators.base import Released
-from penstock.engines.spark.prepared import FileJob, Jobs
+from penstock.engines.spark.prepared import FileJob, Jobs, SentJob, in_parts
 from penstock.errors import StepError
 
 pytestmark = [pytest.mark.jvm, pytest.mark.xdist_group("jvm")]
@@ -85,3 +85,37 @@ def test_what_fails_says_why_and_runs_again(jobs: Jobs) -> None:
     with pytest.raises(StepError, match="DIVIDE_BY_ZERO"):
         job.run({"rows": table(("a", 0))})
     assert job.run({"rows": table(("a", 2))})["w"].to_pylist() == [5]
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT k, v + 1 AS w FROM rows WHERE v > 1", [("a", 3), ("b", 4)]),
+        ("SELECT k, sum(v) AS w FROM rows GROUP BY k", [("a", 3), ("b", 3)]),
+    ],
+)
+@pytest.mark.parametrize("together", [True, False])
+def test_tables_are_sent_where_tasks_do_not_see_the_drivers_files(
+    spark: SparkSession, sql: str, expected: list[tuple[str, int]], together: bool
+) -> None:
+    job = SentJob(session.own(spark), Released(sql, INPUTS), 0, together=together)
+    given = table(("a", 1), ("a", 2), ("b", 3))
+    several = pa.concat_tables([given.slice(0, 1), given.slice(1)])
+    for rows, wanted in ((given, expected), (given.slice(0, 0), []), (several, expected)):
+        found = job.run({"rows": rows})
+        assert sorted(zip(found["k"].to_pylist(), found["w"].to_pylist(), strict=True)) == wanted
+
+
+def test_what_is_sent_is_computed_by_tasks_and_not_while_planning(spark: SparkSession) -> None:
+    job = SentJob(session.own(spark), Released("SELECT 10 div v AS w FROM rows", INPUTS), 0, together=True)
+    plan = job.frame({"rows": table(("a", 0))})._jdf.queryExecution().executedPlan().toString()
+    assert "LocalTableScan" not in plan
+
+
+def test_a_large_table_goes_in_parts_that_can_be_sent() -> None:
+    many = pa.concat_tables([table(("a", 1))] * 1_000)
+    parts = in_parts(many, 1 << 10)
+    assert all(part.nbytes <= 1 << 11 for part in parts)
+    assert len(parts) > 10
+    assert pa.Table.from_batches(parts) == many
+    assert len(in_parts(many, 1 << 20)) == 1

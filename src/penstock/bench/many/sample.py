@@ -73,7 +73,7 @@ class Sample:
 def main() -> None:
     """Measures, and prints what it came to."""
     asked = Asked(**json.loads(sys.argv[1]))
-    spark = session.make(settings=SETTINGS)
+    spark = session.make(conf=SETTINGS)
     with tempfile.TemporaryDirectory(prefix="penstock-bench-", ignore_cleanup_errors=True) as root:
         found = _batch(spark, asked, Path(root)) if asked.side == "batch" else _run(spark, asked, Path(root))
     found.whole = found.failed is None

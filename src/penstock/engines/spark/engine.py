@@ -76,6 +76,8 @@ class Engine:
         train_rows: int = TRAIN_ROWS,
         first_batch_rows: int = MOST_ROWS,
         spark: SparkSession | None = None,
+        master: str | None = None,
+        conf: Mapping[str, str] | None = None,
         base_dir: str | Path = ".",
         keep_log: bool = False,
         tell: Callable[[str], None] = lambda _: None,
@@ -85,11 +87,14 @@ class Engine:
         if format not in ENCODINGS:
             known = "', '".join(ENCODINGS)
             raise EngineError(f"results cannot be written as '{format}'; choose one of '{known}'")
+        if spark is not None and (master is not None or conf):
+            raise EngineError("a session that is handed in has its master and settings already")
         self._temporary = state is None
         self._root = Path(state) if state is not None else Path(tempfile.mkdtemp(prefix="penstock-"))
         self._out, self._format = Path(out) if out is not None else None, format
         self._base = Path(base_dir)
         self._given, self._workers, self._keep_log = spark, workers, keep_log
+        self._master, self._conf = master, conf
         self._policy, self._memory, self._train_rows, self._tell = policy, memory_bytes, train_rows, tell
         self._first_batch_rows = first_batch_rows  # of each stream; from then on batches may grow by half
         self._feeding = self._opened = False
@@ -109,7 +114,9 @@ class Engine:
         try:
             if self._out is not None:
                 claim(self._out, self._identity())
-            self._spark = self._given or session.make(self._workers, log=self._root / "spark.log")
+            # Of a start that failed, what Spark said must outlive a temporary state.
+            said = None if self._temporary else self._root / "spark.log"
+            self._spark = self._given or session.make(self._workers, self._master, said, conf=self._conf)
         except BaseException:
             self._log.close()
             self._forget()

@@ -33,6 +33,9 @@ from penstock.errors import StepError
 #: What an input's file seems to hold when a plan is made: no real one is larger.
 _PRETENDED_BYTES = 1 << 40
 
+#: The most bytes of rows that go with one task: a task of more than 128 MB cannot be sent.
+_SENT_BYTES = 16 << 20
+
 _SERIAL = itertools.count()
 #: Jobs that no unit uses at the moment.
 _MOST_IDLE = 200
@@ -182,7 +185,10 @@ class FileJob(Job):
 
 
 class SentJob(Job):
-    """Inputs sent to the executors with each run."""
+    """Inputs sent to the executors with each run.
+
+    What comes out is for the driver, and no row passes through Python on an executor.
+    """
 
     def discard(self) -> None:
         """Has nothing to leave behind."""
@@ -190,13 +196,31 @@ class SentJob(Job):
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Sends the tables and runs."""
         began_s = time.perf_counter()
-        inputs = {
-            name: self._spark.createDataFrame(_needed(tables[name], columns))
-            for name, columns in self._released.inputs.items()
-        }
-        result = _collected(self._frame(inputs))
+        result = _collected(self.frame(tables))
         self.spark_s = time.perf_counter() - began_s
         return result
+
+    def frame(self, tables: Mapping[str, pa.Table]) -> DataFrame:
+        """The SQL over those tables."""
+        needed = self._released.inputs.items()
+        return self._frame({name: self._sent(_needed(tables[name], columns)) for name, columns in needed})
+
+    def _sent(self, table: pa.Table) -> DataFrame:
+        """The table as a frame; a part of it is one partition, and goes to an executor within its task."""
+        parts = in_parts(table, _SENT_BYTES)
+        frame = self._spark.createDataFrame(pa.Table.from_batches(parts, table.schema))
+        # With one partition rows are together already, and Spark needs no exchange to bring them there.
+        return frame.coalesce(1) if self._together and len(parts) <= 1 else frame
+
+
+def in_parts(table: pa.Table, most_bytes: int) -> list[pa.RecordBatch]:
+    """The rows in as few batches as hold about so many bytes each."""
+    whole = table.combine_chunks().to_batches()
+    if not whole:
+        return []
+    count = max(1, -(-table.nbytes // most_bytes))
+    rows = max(1, -(-table.num_rows // count))
+    return [batch.slice(start, rows) for batch in whole for start in range(0, batch.num_rows, rows)]
 
 
 def _needed(table: pa.Table, columns: Iterable[str]) -> pa.Table:

@@ -18,6 +18,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from penstock.engines.spark.masters import await_executors, check_answers, check_conf
 from penstock.errors import EngineError
 
 __all__ = ["DataFrame", "SparkSession", "StreamingQuery", "is_alive", "is_local", "make", "own"]
@@ -41,7 +42,10 @@ SETTINGS = {
     "spark.sql.maxSinglePartitionBytes": str(1 << 62),  # or large inputs of a join would be exchanged
     "spark.sql.files.openCostInBytes": "0",
     "spark.sql.parquet.filterPushdown": "false",
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "0",
+    # No limit, which Spark would read from 0 as well; but tables that are sent cannot be cut into parts of 0.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str((1 << 31) - 1),
+    # Or Spark would compute on small inputs that are sent to a cluster while it plans, in the driver.
+    "spark.sql.execution.arrow.localRelationThreshold": "0",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
 }
@@ -53,13 +57,23 @@ def make(
     log: Path | None = None,
     *,
     brief: bool = False,
-    settings: Mapping[str, str] | None = None,
+    conf: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A session: with whatever master the environment names, else on this machine's cores.
+    """A session on that master, else on the one that the environment names, else on this machine's cores.
 
     What the JVM says goes to a file, by default a temporary one: it is for developers, not for users. One
-    that is `brief` is warm sooner and slower in the long run. `settings` are Spark's, in place of ours.
+    that is `brief` is warm sooner and slower in the long run. `conf` are settings of Spark's.
     """
+    check_conf(conf or {}, SETTINGS)
+    running = SparkContext._active_spark_context
+    if running is not None and (conf or (master is not None and master != running.master)):
+        raise EngineError(
+            f"this process has a Spark already, on {running.master}, and cannot have one with another master "
+            "or other settings; stop that one, or pass it as the session to use"
+        )
+    named = master or os.environ.get("MASTER")
+    if named is not None:
+        check_answers(named)
     if "SPARK_REMOTE" not in os.environ:
         _check_java()
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # of an error, Java's whole stack
@@ -79,18 +93,33 @@ def make(
         .config("spark.sql.codegen.cache.maxEntries", CODEGEN_ENTRIES)
         .config("spark.driver.extraJavaOptions", options)
     )
-    for name, value in (settings or {}).items():
+    for name, value in (conf or {}).items():
         builder = builder.config(name, value)
     said = log or Path(tempfile.mkstemp(prefix="penstock-spark-", suffix=".log")[1])
     if log is None:
         atexit.register(said.unlink, missing_ok=True)
     try:
         with _errors_to(said):  # the JVM keeps the standard error it is started with
-            return builder.getOrCreate()
+            spark = builder.getOrCreate()
     except Exception as error:
+        if log is None:
+            atexit.unregister(said.unlink)
+        on = f" on {named}" if named is not None else ""
         raise EngineError(
-            f"Spark does not start: {str(error).strip().partition(chr(10))[0]}; what it said is in {said}"
+            f"Spark does not start{on}: {_first_line(error)}; what it said is in {said}"
         ) from error
+    if running is None and not is_local(spark):
+        try:
+            await_executors(spark, spark.sparkContext.master or "Spark")
+        except BaseException:
+            spark.stop()
+            raise
+    return spark
+
+
+def _first_line(error: Exception) -> str:
+    """What went wrong; of an error in the JVM, what the JVM says."""
+    return str(getattr(error, "java_exception", error)).strip().partition("\n")[0]
 
 
 @contextmanager
