@@ -101,6 +101,11 @@ class Monitor:
         """Rows came on a stream."""
         self._rates.setdefault(stream, _Rate()).add(rows, at_s)
 
+    @property
+    def measured(self) -> frozenset[tuple[str, ...]]:
+        """The units of which enough steps are known."""
+        return frozenset(unit for unit, fit in self._units.items() if fit.steps >= _FIRST + _ENOUGH)
+
     def estimates(self, graph: Graph) -> Estimates:
         """What is believed now of the operators of a graph."""
         self.changed = False

@@ -233,6 +233,11 @@ class Control:
         return self._board.policy
 
     @property
+    def estimates(self) -> Estimates:
+        """What operators are believed to cost and yield."""
+        return self._board.estimates
+
+    @property
     def units(self) -> Mapping[int, UnitState]:
         """The units that run, by number."""
         return self._board.units

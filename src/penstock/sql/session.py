@@ -48,13 +48,15 @@ _NAME = re.compile(r"[\w][\w.-]{0,127}")
 class Answer:
     """What a statement says back: a line, and a table where it shows something.
 
-    `query` is one that was created or is to be explained.
+    `query` is one that was created or is to be explained. `about` says what was asked for, if something
+    was: `queries`, `streams` and so on, or `plan`; whoever runs queries knows more about some of these.
     """
 
     text: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     query: Query | None = None
+    about: str = ""
 
 
 def run(sql: str, catalog: Catalog | None = None, now_s: float = 0.0) -> tuple[Catalog, list[Answer]]:
@@ -345,7 +347,7 @@ class _At:
                 ]
             case _:
                 columns, rows = ("policy",), [(catalog.policy or "",)]
-        return Answer(f"{len(rows)} {one.what}", columns, tuple(rows))
+        return Answer(f"{len(rows)} {one.what}", columns, tuple(rows), about=one.what)
 
     def describe(self, one: Describe) -> Answer:
         """The columns of something."""
@@ -372,7 +374,7 @@ class _At:
             query = self._known_query(one.target, one.span)
         else:
             query, _ = self._query(one.target)
-        return Answer(f"plan of '{query.name}'", query=query)
+        return Answer(f"plan of '{query.name}'", query=query, about="plan")
 
     def _known_query(self, name: str, span: Span) -> Query:
         query = next((q for q in self._catalog.queries.values() if q.name.lower() == name.lower()), None)

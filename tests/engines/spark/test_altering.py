@@ -189,7 +189,7 @@ def test_who_fails_while_it_is_altered_can_be_stopped(spark: SparkSession, tmp_p
         queries.alter("q3", new)
         life = engine.coordinator.results.lives["q3"]
         eventually(lambda: "q3" in engine.coordinator.failures or "before" in life)
-        assert engine.settle(120)
+        assert engine.settle(120) == ("q3" not in engine.coordinator.failures)
         assert ("q3" in engine.coordinator.failures) != ("before" in life)
         engine.execute("STOP QUERY q3;")
         eventually(lambda: "to" in engine.coordinator.results.lives["q3"])

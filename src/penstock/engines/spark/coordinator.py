@@ -46,7 +46,7 @@ from penstock.engines.spark.altering import Altering
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.crowds import CrowdWatch
 from penstock.engines.spark.delivery import Deliveries
-from penstock.engines.spark.ingest import Ingested
+from penstock.engines.spark.ingest import Ingested, Standing
 from penstock.engines.spark.membership import Membership
 from penstock.engines.spark.operators.base import UNKNOWN, micros
 from penstock.engines.spark.prepared import Jobs
@@ -118,6 +118,7 @@ class Coordinator:
         )
         self._workers = Workers(workers, self.progress, jobs, store, relations, self.results, self.turns.send)
         self.failures: dict[str, str] = {}
+        self.standings: dict[str, Standing] = {}  # where each stream's log stands, as committed
         self.draining: set[str] = set()  # queries that are stopping and emit their open windows
         #: What to do when a one-time query has its window.
         self.finished: Callable[[str], None] = lambda _: None
@@ -245,6 +246,30 @@ class Coordinator:
         """Whether nothing runs or waits, but for suspended queries; asked between two events."""
         return not self._running and not self._steps and self.turns.nothing_waits and self.control.idle
 
+    def runs(self, query: str) -> bool:
+        """Whether a query runs or will, by itself or as a member."""
+        return query in self.planned.queries or self.shared.of(query) is not None
+
+    def settled(self) -> bool | None:
+        """Whether all rows that came in are processed; None if that may still be; asked between two events.
+
+        It will not be without somebody's help if rows wait for a query that is held or has failed.
+        """
+        if not self.nothing_left():
+            return None
+        waiting = {
+            query
+            for queue_ in self.control.queues.values()
+            for reader in queue_.readers
+            if reader.unit.held and reader.cursor < queue_.tail
+            for edge in reader.edges
+            for query in self.control.graph.users[edge.reader]
+        }
+        if not waiting:
+            return True
+        held = all(self.is_held(name) for query in waiting for name in self.shared.queries(query))
+        return False if held else None  # or one is held for a moment, while a member comes or goes
+
     def read_up_to(self, stream: str) -> int:
         """The offset of a stream before which nothing waits or runs; asked between two events."""
         offsets = [
@@ -296,6 +321,7 @@ class Coordinator:
             self.handle(BatchArrived(self.now(), stream, batch))
             self.monitor.arrived(stream, batch.rows, self.now())
         self.log.put_stream(stream, message.batches[0].ref.stream, asdict(message.standing))
+        self.standings[stream] = message.standing
         if message.standing.ended:
             self.handle(StreamEnded(self.now(), stream))
         self.records.sweep(stream, self.control.stream_queue(stream))

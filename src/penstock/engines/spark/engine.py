@@ -25,10 +25,12 @@ from pyspark.sql import SparkSession
 
 from penstock.control.machine import Control
 from penstock.control.partitions import ThreadPlan
-from penstock.engines.spark import recording, session
+from penstock.engines.spark import looking, recording, session
+from penstock.engines.spark.answers import ANSWERED, filled
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator, Delivered
 from penstock.engines.spark.delivery import Deliveries
+from penstock.engines.spark.failing import Failing
 from penstock.engines.spark.ingest import Feed, Feeder
 from penstock.engines.spark.measures import QueryMeasures
 from penstock.engines.spark.outputs import Places
@@ -44,7 +46,7 @@ from penstock.engines.spark.sinks.subscription import Subscription
 from penstock.engines.spark.sources.base import Ticket
 from penstock.engines.spark.sources.dead_letters import DeadLetters
 from penstock.engines.spark.sources.push import PushSource
-from penstock.engines.spark.status import Status, status
+from penstock.engines.spark.status import Status
 from penstock.engines.spark.store import MEMORY_BYTES, Store
 from penstock.errors import EngineError, closest
 from penstock.sql.builder import literal
@@ -235,7 +237,8 @@ class Engine:
         if once and any(text == sql for text, _ in self._log.statements()):
             return []
         answers: list[Answer] = self._call(lambda: self._registrar.execute(sql))
-        return answers
+        asked = {answer.about for answer in answers} & ANSWERED
+        return filled(answers, self._call(self._look)) if asked else answers
 
     def submit(self, sql: str) -> list[Answer]:
         """The same as `execute`, for a query that a builder made."""
@@ -362,7 +365,8 @@ class Engine:
     def settle(self, timeout: float = 10.0) -> bool:
         """Waits until all rows that came in are processed and delivered; False if that took longer.
 
-        Windows stay open until later rows, or the end of the stream, close them.
+        It is False as well, and at once, if rows wait for a query that is held or has failed and everything
+        else is done. Windows stay open until later rows, or the end of the stream, close them.
         """
         self.start()
         until_s = time.monotonic() + timeout
@@ -371,9 +375,11 @@ class Engine:
         while (left_s := until_s - time.monotonic()) > 0:
             self.check()
             self._coordinator.turns.settled.wait(min(left_s, 0.1))
-            if self._call(self._coordinator.nothing_left):
+            settled: bool | None = self._call(self._coordinator.settled)
+            if settled is not None:
                 self._deliveries.settle(left_s)
-                return True
+                return settled
+            time.sleep(0.001)
         return False
 
     def drained(self) -> bool:
@@ -421,8 +427,12 @@ class Engine:
 
     @property
     def measures(self) -> Mapping[str, QueryMeasures]:
-        """What each running query got so far."""
-        return self._coordinator.results.measures
+        """What each query got up to now; a copy."""
+        results = self._coordinator.results
+        found: dict[str, QueryMeasures] = self._call(
+            lambda: {name: one.copy() for name, one in results.measures.items()}
+        )
+        return found
 
     @property
     def coordinator(self) -> Coordinator:
@@ -434,11 +444,17 @@ class Engine:
         return dict(self._registrar.inputs.feeds)
 
     def problems(self) -> dict[str, str]:
-        """What fails by itself at the moment, and why: sinks, `stream …` and `table …`."""
-        found = dict(self._deliveries.problems)
-        for kind, failing in (("stream", self._feeder.failing), ("table", self._relations.failing)):
-            found |= {f"{kind} {name}": one.reason for name, one in failing.now.items()}
-        return found
+        """What fails by itself and is tried again, and why: `stream …`, `table …`, `sink …`."""
+        return {name: failing.reason for name, failing in self.status().failing.items()}
+
+    def _failing(self) -> dict[str, Mapping[str, Failing]]:
+        """What fails, by kind and name."""
+        now_s = time.time()
+        sinks = {
+            name.removeprefix("sink "): Failing(reason, now_s, 1, now_s)
+            for name, reason in dict(self._deliveries.problems).items()
+        }
+        return {"stream": self._feeder.failing.now, "table": self._relations.failing.now, "sink": sinks}
 
     def read_up_to(self, stream: str) -> int:
         """The offset of a stream up to which every query has processed and committed its rows."""
@@ -465,10 +481,18 @@ class Engine:
         return self._relations.recorded()
 
     def status(self) -> Status:
-        """How everything stands."""
-        wishes = {name: query.qos for name, query in self.catalog.queries.items()}
-        found: Status = self._call(lambda: status(self._coordinator, self._registrar.inputs.feeds, wishes))
-        return found
+        """How everything stood a moment ago; it does not change any more."""
+        return looking.status(self._call(self._look))
+
+    def _look(self) -> looking.Look:
+        registrar = self._registrar
+        return looking.look(
+            self._coordinator,
+            registrar.catalog,
+            registrar.inputs.feeds,
+            self._failing(),
+            registrar.wanted_held(),
+        )
 
     def _may_read(self) -> bool:
         """Whether a stream at full speed may go on: not while half the memory is full of waiting rows."""

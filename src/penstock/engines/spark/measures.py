@@ -59,8 +59,8 @@ class Latencies:
         return Latencies(self.count - other.count, self.total_s - other.total_s, self.cells - other.cells)
 
     def copy(self) -> Latencies:
-        """As it is now."""
-        return Latencies(self.count, self.total_s, self.cells.copy())
+        """As it is now; cheap, since neither counted cells nor what is uncounted is ever changed in place."""
+        return Latencies(self.count, self.total_s, self._cells, list(self._uncounted))
 
 
 @dataclass(slots=True)
@@ -68,7 +68,8 @@ class QueryMeasures:
     """One query's results so far.
 
     Stale is the time in which a row had come in that was to change the result and the change was not yet
-    committed: the union of those spans.
+    committed: the union of those spans. Here are those that a commit has ended; `waiting` says how long the
+    one that goes on has lasted.
     """
 
     rows: int = 0
@@ -76,6 +77,18 @@ class QueryMeasures:
     stale_s: float = 0.0
     since_s: float = 0.0
     fresh_to_s: float = 0.0
+    until_s: float | None = None  # when it ended
+
+    def copy(self) -> QueryMeasures:
+        """As it is now."""
+        return QueryMeasures(
+            self.rows, self.latencies.copy(), self.stale_s, self.since_s, self.fresh_to_s, self.until_s
+        )
+
+    @property
+    def counted_to_s(self) -> float:
+        """Up to when it is known whether the result was stale."""
+        return max(self.fresh_to_s, self.since_s)
 
     def add(self, arrived_us: npt.NDArray[np.int64], now_s: float) -> None:
         """Rows that were committed now, and when what made them had arrived."""
@@ -83,13 +96,14 @@ class QueryMeasures:
 
     def _took(self, first_s: float, now_s: float) -> None:
         """The first row of a result arrived then, and it is committed now."""
-        began_s = max(first_s, self.fresh_to_s, self.since_s)
+        began_s = max(first_s, self.counted_to_s)
         self.stale_s += max(0.0, now_s - began_s)
         self.fresh_to_s = max(self.fresh_to_s, now_s)
 
-    def staleness(self, now_s: float) -> float:
-        """The share of time in which the result was not up to date."""
-        return self.stale_s / max(now_s - self.since_s, 1e-9)
+    def staleness(self, now_s: float, waiting_s: float = 0.0) -> float:
+        """The share of time in which the result was not up to date; `waiting_s` of it by what waits now."""
+        end_s = now_s if self.until_s is None else self.until_s
+        return min(1.0, (self.stale_s + waiting_s) / max(end_s - self.since_s, 1e-9))
 
 
 def add_all(

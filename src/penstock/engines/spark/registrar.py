@@ -356,6 +356,10 @@ class Registrar:
         wanted = {*self._log.get(_TO_HOLD, [])}
         self._log.set(_TO_HOLD, sorted(wanted | {name} if held else wanted - {name}))
 
+    def wanted_held(self) -> frozenset[str]:
+        """The queries that somebody wants held."""
+        return frozenset(self._log.get(_TO_HOLD, []))
+
     def _handle(self, event: Event) -> None:
         self._coordinator.handle(event)
 
@@ -439,7 +443,7 @@ class Registrar:
                     self._shapes[name] = form.shape.digest
 
     def _runs(self, query: str) -> bool:
-        return query in self._coordinator.planned.queries or self._coordinator.shared.of(query) is not None
+        return self._coordinator.runs(query)
 
     def _ask_again(self, stood: recovery.Stood, definitions: Mapping[str, Sequence[Query]]) -> None:
         """What had been asked for and was not done yet when the engine stopped, and what has its time."""

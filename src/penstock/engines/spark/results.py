@@ -182,13 +182,15 @@ class Results:
         life = self.lives.setdefault(query, {})
         life["to"] = dict(ends)
         self.one_time.pop(query, None)
+        if query in self.measures:
+            self.measures[query].until_s = time.time()
         self.put_life(query)
 
     def altered(self, query: str, ends: Mapping[str, int], starts: Mapping[str, int]) -> None:
         """A query is something else from these offsets on."""
         life = self.lives[query]
         life["before"] = [*life.get("before", []), {"from": life["from"], "to": dict(ends)}]
-        life["from"] = dict(starts)
+        life["from"], life["rows before"] = dict(starts), life.get("rows", 0)
         self.put_life(query)
 
     def put_life(self, query: str) -> None:

@@ -1,20 +1,26 @@
-"""How things stand: one value with everything that people look at while queries run."""
+"""How things stand: one value with everything that people look at while queries run. It never changes."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from penstock.engines.spark.coordinator import Coordinator, Totals
-from penstock.engines.spark.ingest import Feed
+from penstock.engines.spark.coordinator import Totals
+from penstock.engines.spark.failing import Failing
 from penstock.engines.spark.measures import Latencies
+from penstock.engines.spark.states import PartState, QueryState
+from penstock.engines.spark.status_text import status_text
 from penstock.model.qos import QoS
 
 
 @dataclass(frozen=True, slots=True)
 class QueryStatus:
-    """One query: what it got, what waits for it, and what it asked for."""
+    """One query: what it is, what it got, what waits for it, and what it asked for.
+
+    `staleness` is the share of the time in which its result was out of date. `stale_s` is how long that was
+    before the last result, `waiting_stale_s` since then: expected, as long as rows wait that may not match.
+    """
 
     name: str
     qos: QoS
@@ -26,6 +32,9 @@ class QueryStatus:
     late_rows: int
     bad_rows: int
     failure: str | None
+    state: QueryState = QueryState.running
+    waiting_rows: int = 0
+    waiting_stale_s: float = 0.0
 
     def met(self, latency_s: float | None = None) -> bool | None:
         """Whether it gets what it asked for; None if it asked for nothing that can be said yet."""
@@ -42,11 +51,13 @@ class QueryStatus:
     def as_json(self) -> dict[str, Any]:
         """What `penstock run --json` says of a query."""
         return {
+            "state": self.state.value,
             "rows": self.rows,
             "mean_latency_s": self.latencies.mean_s,
             "p50_latency_s": self.latencies.percentile_s(0.5),
             "p95_latency_s": self.latencies.percentile_s(0.95),
             "staleness": self.staleness,
+            "waiting_rows": self.waiting_rows,
             "late_rows": self.late_rows,
             "bad_rows": self.bad_rows,
             **({"failure": self.failure} if self.failure else {}),
@@ -54,57 +65,57 @@ class QueryStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamStatus:
+    """One stream: how many rows came, how many of them late or bad, and why it fails if it does."""
+
+    name: str
+    state: PartState
+    rows: int
+    late_rows: int
+    bad_rows: int
+    failing: Failing | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PartStatus:
+    """One stored table or sink, and why it fails if it does."""
+
+    name: str
+    state: PartState
+    failing: Failing | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Status:
-    """All queries, streams and counters at one moment."""
+    """All queries, streams, stored tables, sinks and counters at one moment."""
 
     at_s: float
-    queries: dict[str, QueryStatus]
-    rows_in: dict[str, int]
+    queries: Mapping[str, QueryStatus]
+    rows_in: Mapping[str, int]
     queued_bytes: float
     held_bytes: int
     totals: Totals
     policy: str
+    streams: Mapping[str, StreamStatus] = field(default_factory=dict)
+    tables: Mapping[str, PartStatus] = field(default_factory=dict)
+    sinks: Mapping[str, PartStatus] = field(default_factory=dict)
 
-
-def status(coordinator: Coordinator, feeds: dict[str, Feed], wishes: dict[str, QoS]) -> Status:
-    """How things stand now; to be asked between two events."""
-    control, at_s = coordinator.control, time.time()
-    graph = control.graph
-    waiting: dict[str, float] = {}
-    for queue in control.queues.values():
-        for reader in queue.readers:
-            size = sum(batch.bytes for batch in queue.slice(reader.cursor, queue.tail))
-            if size:
-                users = {q for name in reader.unit.place.unit.operators for q in graph.users[name]}
-                for query in users:
-                    waiting[query] = waiting.get(query, 0.0) + size
-    queries = {}
-    places = {name: place for place, name in enumerate(wishes)}
-    measured = coordinator.results.measures
-    for name in sorted(measured, key=lambda name: places.get(name, len(places))):
-        measures = measured[name]
-        runs_as = coordinator.shared.runs_as(name)
-        if name in coordinator.shared:
-            continue  # it is there for its members
-        streams = [feeds[n] for n in graph.members.get(runs_as, ()) if n in feeds]
-        queries[name] = QueryStatus(
-            name,
-            wishes.get(name, QoS()),
-            coordinator.results.lives.get(name, {}).get("rows", 0),
-            measures.latencies.copy(),
-            measures.staleness(at_s),
-            measures.stale_s,
-            waiting.get(runs_as, 0.0),
-            sum(feed.standing.late for feed in streams),
-            sum(feed.standing.bad for feed in streams),
-            coordinator.failures.get(name),
+    @property
+    def failing(self) -> dict[str, Failing]:
+        """What fails by itself and is tried again: `stream s`, `table t`, `sink k`, and how."""
+        kinds: tuple[tuple[str, Mapping[str, StreamStatus | PartStatus]], ...] = (
+            ("stream", dict(self.streams)),
+            ("table", dict(self.tables)),
+            ("sink", dict(self.sinks)),
         )
-    return Status(
-        at_s,
-        queries,
-        {name: feed.standing.offset for name, feed in feeds.items()},
-        coordinator.queued_bytes,
-        coordinator.store.held_bytes,
-        replace(coordinator.totals),
-        control.policy.text,
-    )
+        return {
+            f"{kind} {one.name}": one.failing
+            for kind, those in kinds
+            for one in those.values()
+            if one.failing is not None
+        }
+
+    def __str__(self) -> str:
+        return status_text(self)
+
+    __repr__ = __str__
