@@ -29,7 +29,7 @@ from pyspark.sql import SparkSession
 from penstock.engines.spark import session
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.outputs import result_columns
-from penstock.engines.spark.sinks.reading import read_files
+from penstock.engines.spark.sinks.reading import list_files, read_files
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
@@ -139,7 +139,7 @@ def judge(case: Case, spark: SparkSession, say: Say) -> None:
         bad = sum(feed.standing.bad for feed in engine.feeds().values())
         if case.name == "shared":
             columns = result_columns(engine.catalog.queries["strong_doors"])
-            ours["doors_too"] = read_files(case.root / "doors_too", "csv", columns)
+            ours["doors_too"] = read_files(list_files(case.root / "doors_too", "csv"), "csv", columns)
     for stream, ids in case.world.fed.items():
         if sorted(tables[stream]["id"].to_pylist()) != ids:
             case.problems.append(f"stream '{stream}': the log has not each of {len(ids)} rows once")

@@ -43,7 +43,7 @@ def test_a_state_of_another_version_is_left_alone(tmp_path: Path) -> None:
     log = CommitLog(tmp_path / "penstock.db")
     log._db.execute("PRAGMA user_version = 99")
     log.close()
-    with pytest.raises(EngineError, match=r"another version of Penstock \(format 99, not 2\)"):
+    with pytest.raises(EngineError, match=r"another version of Penstock \(format 99, not 3\)"):
         CommitLog(tmp_path / "penstock.db")
 
 

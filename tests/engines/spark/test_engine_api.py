@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import penstock as ps
-from penstock.engines.spark import delivery
 from penstock.engines.spark.engine import Engine
 from penstock.errors import EngineError, PolicyError, QueryError, SourceError, SqlError
 
@@ -174,10 +173,7 @@ def test_closing_the_engine_ends_a_subscription(spark: SparkSession) -> None:
     assert got == [1.0, 2.0]
 
 
-def test_a_callback_that_raises_once_gets_the_same_again_and_in_order(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delivery, "RETRY_S", 0.3)
+def test_a_callback_that_raises_once_gets_the_same_again_and_in_order(engine: Engine) -> None:
     got: list[tuple[float, int]] = []
     attempts = 0
 

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from penstock.engines.spark.operators.base import Piece, State
+from penstock.engines.spark.outbox import Entry, Part
 from penstock.engines.spark.steps import Held
 from penstock.engines.spark.store import Ref
 from penstock.errors import EngineError
 from penstock.model.batch import Batch
 
-_VERSION = 2
+_VERSION = 3
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL);
@@ -38,7 +39,10 @@ CREATE TABLE mark (operator TEXT NOT NULL, slot INTEGER NOT NULL, mark INTEGER N
 CREATE TABLE relation (name TEXT NOT NULL, epoch INTEGER NOT NULL, version TEXT NOT NULL,
     PRIMARY KEY (name, epoch)) WITHOUT ROWID;
 CREATE TABLE file (sink TEXT NOT NULL, name TEXT NOT NULL, PRIMARY KEY (sink, name)) WITHOUT ROWID;
-CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, ref TEXT NOT NULL);
+CREATE TABLE outbox (n INTEGER PRIMARY KEY AUTOINCREMENT, sink TEXT NOT NULL, ref TEXT NOT NULL,
+    number INTEGER, part TEXT);
+CREATE TABLE registration (reader TEXT PRIMARY KEY, query TEXT NOT NULL, name TEXT NOT NULL,
+    most INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE shared (name TEXT PRIMARY KEY, shared TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE member (shared TEXT NOT NULL, number INTEGER NOT NULL, member TEXT NOT NULL,
     PRIMARY KEY (shared, number)) WITHOUT ROWID;
@@ -46,6 +50,15 @@ CREATE TABLE former (base TEXT NOT NULL, number INTEGER NOT NULL, member TEXT NO
     PRIMARY KEY (base, number)) WITHOUT ROWID;
 CREATE TABLE result (query TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;
 """
+#: What makes a state of an earlier version one of the next.
+_MIGRATIONS = {
+    2: """
+ALTER TABLE outbox ADD COLUMN number INTEGER;
+ALTER TABLE outbox ADD COLUMN part TEXT;
+CREATE TABLE registration (reader TEXT PRIMARY KEY, query TEXT NOT NULL, name TEXT NOT NULL,
+    most INTEGER NOT NULL) WITHOUT ROWID;
+""",
+}
 
 
 class CommitLog:
@@ -77,7 +90,12 @@ class CommitLog:
             raise EngineError(f"the state in {directory} {why}") from None
         if found == 0:
             self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
-        elif found != _VERSION:
+            return
+        while found in _MIGRATIONS:
+            script = f"BEGIN; {_MIGRATIONS[found]} PRAGMA user_version = {found + 1}; COMMIT;"
+            self._db.executescript(script)
+            found += 1
+        if found != _VERSION:
             raise EngineError(
                 f"the state in {directory} was written by another version of Penstock (format {found}, not "
                 f"{_VERSION}); finish with that version, or choose another directory"
@@ -308,22 +326,53 @@ class CommitLog:
             found.setdefault(sink, []).append(name)
         return found
 
-    def post(self, sink: str, ref: Ref) -> int:
+    def post(self, sink: str, ref: Ref, number: int | None = None, part: Part | None = None) -> int:
         """A result that a sink is to get after the commit; its number."""
         cursor = self._db.execute(
-            "INSERT INTO outbox (sink, ref) VALUES (?, ?)", (sink, json.dumps(asdict(ref)))
+            "INSERT INTO outbox (sink, ref, number, part) VALUES (?, ?, ?, ?)",
+            (sink, json.dumps(asdict(ref)), number, None if part is None else json.dumps(asdict(part))),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def delivered(self, n: int) -> None:
-        """A result that a sink has got."""
-        self._db.execute("DELETE FROM outbox WHERE n = ?", (n,))
+    def delivered(self, numbers: Iterable[int]) -> None:
+        """Results that sinks have got, or that nobody is to get any more."""
+        self._db.executemany("DELETE FROM outbox WHERE n = ?", [(n,) for n in numbers])
 
-    def outbox(self) -> list[tuple[int, str, Ref]]:
-        """Results that sinks have yet to get, in order."""
-        rows = self._db.execute("SELECT n, sink, ref FROM outbox ORDER BY n").fetchall()
-        return [(n, sink, Ref(**json.loads(ref))) for n, sink, ref in rows]
+    def move_posted(self, refs: Mapping[int, Ref]) -> None:
+        """Results whose rows are in other tables now; nothing else is in those."""
+        rows = [(json.dumps(asdict(ref)), n) for n, ref in refs.items()]
+        self._db.executemany("UPDATE outbox SET ref = ?, part = NULL WHERE n = ?", rows)
+
+    def outbox(self) -> list[Entry]:
+        """Results that sinks have yet to get or that are kept, in order."""
+        rows = self._db.execute("SELECT n, sink, ref, number, part FROM outbox ORDER BY n").fetchall()
+        return [
+            Entry(n, sink, Ref(**json.loads(ref)), number, _part(part)) for n, sink, ref, number, part in rows
+        ]
+
+    def put_registration(self, reader: str, query: str, name: str, most: int) -> None:
+        """Somebody who gets a query's results under a name, at most so many rows at once."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO registration VALUES (?, ?, ?, ?)", (reader, query, name, most)
+        )
+
+    def drop_registration(self, reader: str) -> None:
+        """Somebody who is to get no results any more."""
+        self._db.execute("DELETE FROM registration WHERE reader = ?", (reader,))
+
+    def registrations(self) -> list[tuple[str, str, str, int]]:
+        """All who get results under a name: as whom results wait, of which query, the name, how many rows."""
+        return self._db.execute(
+            "SELECT reader, query, name, most FROM registration ORDER BY reader"
+        ).fetchall()
+
+
+def _part(text: str | None) -> Part | None:
+    if text is None:
+        return None
+    values = json.loads(text)
+    return Part(values["start"], values["rows"], tuple(values["titles"]))
 
 
 def _batch_text(batch: Batch) -> str:

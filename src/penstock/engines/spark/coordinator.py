@@ -55,7 +55,7 @@ from penstock.engines.spark.queue_records import QueueRecords, key
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
 from penstock.engines.spark.shared import SharedQueries
-from penstock.engines.spark.store import Ref, Store
+from penstock.engines.spark.store import Store
 from penstock.engines.spark.turns import Action, Call, Turns
 from penstock.engines.spark.workers import Report, StepBroken, StepDone, Workers
 from penstock.errors import EngineError, PenstockError, SourceError
@@ -69,10 +69,7 @@ LOOK_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """A sink has got a result from the outbox."""
-
-    n: int
-    ref: Ref
+    """Something was delivered or renamed, which is to be recorded with the next commit."""
 
 
 Message: TypeAlias = Ingested | Report | Delivered
@@ -108,9 +105,9 @@ class Coordinator:
         tell: Callable[[str], None],
     ) -> None:
         self.control, self.log, self.store, self.shared = control, log, store, shared
-        self.results = Results(log, deliveries, shared)
         self._relations, self._keep_log, self._tell = relations, keep_log, tell
         self._garbage: list[str] = []  # files that nobody needs once the transaction is through
+        self.results = Results(log, deliveries, shared, self._garbage)
         self.progress = Progress(log, self._garbage)
         self.records = QueueRecords(log, self._garbage, keep_log=keep_log)
         self.turns: Turns[Message] = Turns(
@@ -143,6 +140,13 @@ class Coordinator:
         """Starts no step any more, lets those that run finish, commits what came of them, and ends."""
         self.turns.stop()
         self._workers.close()
+
+    def record_deliveries(self) -> None:
+        """In the end: what was delivered after the last commit."""
+        with self.log.transaction():
+            self.results.cross_off()
+        self.store.delete(self._garbage)
+        self._garbage.clear()
 
     def afterwards(self, action: Action) -> None:
         """Does something once this transaction is through and its results can be seen."""
@@ -179,9 +183,8 @@ class Coordinator:
                 self._step_done(message)
             case StepBroken():
                 self._step_broken(message)
-            case Delivered(n, ref):
-                self.log.delivered(n)
-                self._garbage.append(ref.name)
+            case Delivered():
+                pass  # each turn begins with that
             case Call():
                 message.do()
 

@@ -1,134 +1,327 @@
 """Results on their way to sinks.
 
 Files are written to staging by the thread that ran the step, count from the step's commit on, and are renamed
-after it. Other sinks get results after the commit, from an outbox in the commit log, at least once; so does a
-file sink that could not be written to (a full disk), until it can.
+after it. Other sinks get results after the commit, from the outbox, at least once; so does a file sink that
+could not be written to (a full disk), until it can. Whatever fails here fails by itself: it is listed in
+`failing`, tried again after growing pauses, and its results wait; steps and other sinks go on.
 """
 
 from __future__ import annotations
 
 import itertools
-import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import pyarrow as pa
 
+from penstock.engines.spark.failing import LONGEST_PAUSE_S, Failing, FailingOnes
 from penstock.engines.spark.operators.base import ARRIVED, TIME
-from penstock.engines.spark.sinks.base import DurableSink, Sink
-from penstock.engines.spark.sinks.subscription import Subscription
+from penstock.engines.spark.outbox import Account, Entry, Limit, Outbox, Part
+from penstock.engines.spark.sinks.base import AfterCommitSink, DurableSink, Sink
+from penstock.engines.spark.sinks.memory import MemorySink
 from penstock.engines.spark.store import Ref, Store
-from penstock.errors import SinkError
+from penstock.engines.spark.subscribers import Subscribers
 
-#: Numbers of files that were late, apart from all others: the same again when one is written twice.
-_LATE_FILES = 1_000_000_000
-#: Seconds before a sink that failed is tried again.
-RETRY_S = 1.0
+
+@dataclass(frozen=True, slots=True)
+class StagedFile:
+    """A file that is written and not to be seen yet."""
+
+    sink: str
+    where: DurableSink
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who is to get a stored result: all of it or a member's part, and as which file if it becomes one."""
+
+    name: str
+    number: int | None = None
+    part: Part | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A result for one sink: a staged file, or a stored table for the outbox."""
+    """A result on its way through a commit: staged files, and one stored table for everybody else."""
 
-    sink: str
-    file: str | None = None
+    files: tuple[StagedFile, ...] = ()
     ref: Ref | None = None
+    readers: tuple[Reader, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Directory:
+    """All sinks, and those of each query by name. Replaced as a whole, so that any thread may look at one."""
+
+    sinks: Mapping[str, Sink | None] = field(
+        default_factory=dict
+    )  # None: nobody is there to be handed anything
+    of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def with_sink(self, query: str, name: str, sink: Sink | None) -> _Directory:
+        names = self.of.get(query, ())
+        names = names if name in names else (*names, name)
+        return _Directory({**self.sinks, name: sink}, {**self.of, query: names})
+
+    def without(self, name: str) -> _Directory:
+        sinks = {one: sink for one, sink in self.sinks.items() if one != name}
+        of = {query: tuple(one for one in names if one != name) for query, names in self.of.items()}
+        return _Directory(sinks, {query: names for query, names in of.items() if names})
 
 
 class Deliveries:
-    """All sinks, by name, and the thread that serves those that get results after the commit."""
+    """All sinks, by name, and the thread that serves those that get results after the commit.
 
-    def __init__(self, store: Store, first_file: int, done: Callable[[int, Ref], None]) -> None:
-        self._store, self._done = store, done
+    Sinks are added and removed by the coordinator's thread; any thread may stage, read and take.
+    """
+
+    def __init__(self, store: Store, first_file: int, done: Callable[[], None]) -> None:
+        """`done` hears that something is to be recorded: see `account`."""
+        self._store, self.done = store, done
         self._numbers = itertools.count(first_file)
-        self._sinks: dict[str, Sink] = {}
-        self._of: dict[str, list[str]] = {}
-        self._posted: queue.SimpleQueue[tuple[int, str, Ref] | threading.Event | None] = queue.SimpleQueue()
-        #: Results of sinks that failed, oldest first, and when each sink is tried again.
-        self._held: dict[str, deque[tuple[int, Ref]]] = {}
-        self._again_s: dict[str, float] = {}
+        self._directory = _Directory()
+        self._changed = threading.Condition()
+        self._outbox = Outbox()
+        self.subscribers = Subscribers(self._changed, self._outbox, store, done)
+        self._failing = FailingOnes()
+        self._makers: dict[str, Callable[[], Sink]] = {}  # of sinks that could not be made yet
+        self._unseen: dict[str, deque[StagedFile]] = {}  # committed files that could not be renamed yet
+        self._seen: list[StagedFile] = []
         self._thread: threading.Thread | None = None
-        self.problems: dict[str, str] = {}
+        self._busy = self._stopping = False
+        self._gather_from_s = 0.0  # small tables are not put together before
 
-    def add(self, query: str, name: str, sink: Sink) -> None:
-        """One more sink of a query."""
-        self._sinks[name] = sink
-        self._of.setdefault(query, []).append(name)
+    # --- which sinks there are ---
+
+    def add(self, query: str, name: str, sink: Sink | None, most_rows: int | None = None) -> None:
+        """One more sink of a query; with a limit, of all that waits for it only so many rows are left.
+
+        None is somebody who takes results by themselves, or is not there: results wait.
+        """
+        limit = Limit(most_rows)
+        if isinstance(sink, MemorySink):
+            limit = Limit(sink.rows, keeps=True)
+        with self._changed:
+            self._directory = self._directory.with_sink(query, name, sink)
+            self._outbox.expect(name, limit)
+            self._makers.pop(name, None)
+            self._changed.notify_all()
+
+    def add_failing(self, query: str, name: str, reason: str, make: Callable[[], Sink]) -> None:
+        """A sink that cannot be made now: results wait for it, and `make` is tried again."""
+        self.add(query, name, None)
+        with self._changed:
+            self._makers[name] = make
+            self._failing.failed(name, reason, time.time())
 
     def share(self, query: str, name: str) -> bool:
         """A query gets its results to a sink that is there already; whether it is."""
-        if name in self._sinks:
-            self._of[query] = [name]
-        return name in self._sinks
+        directory = self._directory
+        if name in directory.sinks:
+            self._directory = replace(directory, of={**directory.of, query: (name,)})
+        return name in directory.sinks
 
     def detach(self, query: str, name: str) -> None:
         """A query's results go to that sink no more; it keeps what it has."""
-        if name in self._of.get(query, ()):
-            self._of[query].remove(name)
+        of = self._directory.of
+        names = tuple(one for one in of.get(query, ()) if one != name)
+        self._directory = replace(self._directory, of={**of, query: names})
 
     def remove(self, name: str) -> None:
-        """A sink that gets nothing more."""
-        self._sinks.pop(name, None)
-        for names in self._of.values():
-            if name in names:
-                names.remove(name)
+        """A sink that gets nothing more; what waits for it is dropped."""
+        with self._changed:
+            self._directory = self._directory.without(name)
+            self._outbox.forget(name)
+            self._makers.pop(name, None)
+            self._seen += self._unseen.pop(name, ())  # it is given up with what it could not show
+            self._failing.succeeded(name)
+        self.subscribers.end_all(name)
 
     def get(self, name: str) -> Sink | None:
         """A sink."""
-        return self._sinks.get(name)
+        return self._directory.sinks.get(name)
 
-    def sinks_of(self, query: str) -> list[Sink]:
-        """A query's sinks."""
-        return [self._sinks[name] for name in self._of.get(query, ())]
+    def __contains__(self, name: str) -> bool:
+        return name in self._directory.sinks
+
+    def names_of(self, query: str) -> tuple[str, ...]:
+        """The names of a query's sinks."""
+        return self._directory.of.get(query, ())
 
     def has_sinks(self, query: str) -> bool:
         """Whether a query has sinks of its own."""
-        return bool(self._of.get(query))
+        return bool(self._directory.of.get(query))
+
+    # --- what there is to see; any thread may look ---
+
+    @property
+    def failing(self) -> Mapping[str, Failing]:
+        """The sinks that fail at this moment, by name."""
+        return self._failing.now
+
+    @property
+    def problems(self) -> Mapping[str, str]:
+        """Sinks that fail, and those for which rows were dropped."""
+        with self._changed:
+            dropped = {name: self._outbox.dropped(name) for name in self._outbox.readers}
+        found = {
+            name: f"{rows} rows were dropped, the oldest first, since nobody took them in time"
+            for name, rows in dropped.items()
+            if rows
+        }
+        return MappingProxyType(found | {name: one.reason for name, one in self._failing.now.items()})
+
+    def kept(self, name: str) -> tuple[tuple[Entry, ...], int]:
+        """What is kept for a sink, with how many of the first rows to leave out. Its tables are pinned."""
+        with self._changed:
+            entries, skip = self._outbox.kept(name)
+            self._store.pin(entry.ref.name for entry in entries)
+        return entries, skip
+
+    # --- before the commit ---
 
     def next_file(self) -> int:
         """A number that no file has yet."""
         return next(self._numbers)
 
-    def stage(self, query: str, rows: pa.Table) -> list[Staged]:
-        """Puts a result where each of the query's sinks will find it. Any thread may call it."""
-        shown = rows.drop_columns([TIME, ARRIVED])
+    def stage(
+        self,
+        query: str,
+        rows: pa.Table,
+        parts: Mapping[str, Part] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> Staged:
+        """Puts a result where each of the query's sinks will find it. Any thread may call it.
+
+        `parts` are members with sinks of their own, and their rows in it; `names` are the sinks to be used
+        instead of those that the query has now.
+        """
+        shown = rows.drop_columns([name for name in (TIME, ARRIVED) if name in rows.column_names])
         if shown.num_rows == 0:
-            return []
-        staged, ref = [], None
-        for name in list(self._of.get(query, ())):
-            sink = self._sinks[name]
-            if isinstance(sink, DurableSink):
-                try:
-                    staged.append(Staged(name, file=sink.stage(shown, self.next_file())))
-                    self.problems.pop(name, None)
+            return Staged()
+        directory = self._directory
+        wanted: list[tuple[str, Part | None]] = [
+            (name, None) for name in (directory.of.get(query, ()) if names is None else names)
+        ]
+        for member, mine in (parts or {}).items():
+            wanted += [(name, mine) for name in directory.of.get(member, ())]
+        files: list[StagedFile] = []
+        readers: list[Reader] = []
+        try:
+            for name, part in wanted:
+                if name not in directory.sinks:
                     continue
-                except SinkError as error:
-                    self.problems[name] = str(error)
-            ref = self._store.put(shown, "result")
-            staged.append(Staged(name, ref=ref))
-        return staged
+                sink, number = directory.sinks[name], None
+                if isinstance(sink, DurableSink) or name in self._makers:
+                    number = (
+                        self.next_file()
+                    )  # also if it is written later: the order of files is that of commits
+                if isinstance(sink, DurableSink) and number is not None:
+                    file = self._stage_file(name, sink, shown if part is None else part.of(shown), number)
+                    if file is not None:
+                        files.append(file)
+                        continue
+                readers.append(Reader(name, number, part))
+            return self._stored(shown, files, readers)
+        except BaseException:
+            discard(files)
+            raise
 
-    def publish(self, files: Iterable[tuple[str, str]]) -> None:
-        """Renames committed files."""
-        for name, file in files:
-            sink = self._sinks.get(name)
-            if isinstance(sink, DurableSink):
-                sink.publish([file])
+    def _stage_file(self, name: str, sink: DurableSink, rows: pa.Table, number: int) -> StagedFile | None:
+        """A staged file; None if it has to wait for its turn, or could not be written."""
+        with self._changed:
+            waits = self._outbox.first(name) is not None or name in self._unseen
+            if waits or not self._failing.may_try(name, time.time()):
+                return None
+        try:
+            file = sink.stage(rows, number)
+        except Exception as error:  # whatever it is, it is this sink's
+            self._failed(name, error)
+            return None
+        with self._changed:
+            self._failing.succeeded(name)
+        return None if file is None else StagedFile(name, sink, file)
 
-    def recover(self, files: Mapping[str, list[str]]) -> None:
-        """On start: committed files are renamed, other staged ones deleted."""
-        for name, sink in self._sinks.items():
-            if isinstance(sink, DurableSink):
-                sink.recover(files.get(name, []))
+    def _stored(self, shown: pa.Table, files: list[StagedFile], readers: list[Reader]) -> Staged:
+        """With one table for all who get it after the commit, and nobody's rows in it but theirs."""
+        if not readers:
+            return Staged(tuple(files))
+        wanted = dict.fromkeys(reader.part for reader in readers if reader.part is not None)
+        if all(reader.part is not None for reader in readers):
+            parts: dict[Part | None, Part] = {}
+            start = 0
+            for part in wanted:
+                parts[part] = replace(part, start=start)
+                start += part.rows
+            shown = pa.concat_tables([shown.slice(part.start, part.rows) for part in wanted])
+            readers = [replace(one, part=parts[one.part]) for one in readers]
+        return Staged(tuple(files), self._store.put(shown, "result"), tuple(readers))
+
+    def _failed(self, name: str, error: Exception) -> None:
+        with self._changed:
+            self._failing.failed(name, str(error) or type(error).__name__, time.time())
 
     # --- after the commit ---
 
-    def post(self, n: int, sink: str, ref: Ref) -> None:
-        """A committed result that a sink is to get."""
-        self._posted.put((n, sink, ref))
+    def publish(self, files: Iterable[StagedFile]) -> None:
+        """Renames committed files; what cannot be renamed now is tried again, in order."""
+        for file in files:
+            with self._changed:
+                if file.sink in self._unseen:
+                    self._unseen[file.sink].append(file)
+                    continue
+            if not self._published(file):
+                with self._changed:
+                    self._unseen[file.sink] = deque([file])
+                    self._changed.notify_all()
+
+    def _published(self, file: StagedFile) -> bool:
+        try:
+            file.where.publish([file.name])
+        except Exception as error:
+            self._failed(file.sink, error)
+            return False
+        with self._changed:
+            self._seen.append(file)
+        return True
+
+    def recover(self, files: Mapping[str, list[str]]) -> None:
+        """On start: committed files are renamed, other staged ones deleted."""
+        for name, sink in self._directory.sinks.items():
+            if isinstance(sink, DurableSink):
+                try:
+                    sink.recover(files.get(name, []))
+                except Exception as error:
+                    self._failed(name, error)
+                    waiting = deque(StagedFile(name, sink, file) for file in files.get(name, []))
+                    if waiting:
+                        self._unseen[name] = waiting
+
+    @property
+    def unseen(self) -> frozenset[tuple[str, str]]:
+        """Committed files that could not be renamed yet: their sinks and names."""
+        with self._changed:
+            return frozenset((name, file.name) for name, files in self._unseen.items() for file in files)
+
+    def post(self, entries: Iterable[Entry]) -> None:
+        """Committed results that wait from now on."""
+        with self._changed:
+            self._outbox.post(entries)
+            self._changed.notify_all()
+
+    def account(self) -> tuple[Account, list[StagedFile]]:
+        """What has been delivered and renamed since this was asked last, to be recorded."""
+        with self._changed:
+            seen, self._seen = self._seen, []
+            return self._outbox.account(), seen
+
+    # --- the thread ---
 
     def start(self) -> None:
         """Begins to serve."""
@@ -137,66 +330,159 @@ class Deliveries:
 
     def settle(self, timeout: float = 10.0) -> None:
         """Waits until every sink has got what was posted so far, or has failed to take it."""
-        if self._thread is not None and self._thread.is_alive():
-            passed = threading.Event()
-            self._posted.put(passed)
-            passed.wait(timeout)
+        thread = self._thread
+        if thread is None or threading.current_thread() is thread:  # a function would wait for itself
+            return
+        with self._changed:
+            self._changed.wait_for(
+                lambda: not thread.is_alive() or (not self._busy and self._work() is None), timeout
+            )
 
     def stop(self) -> None:
         """Serves what is there once more and ends; what a sink did not take stays in the outbox."""
-        self._posted.put(None)
+        with self._changed:
+            self._stopping = True
+            self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
-        for sink in self._sinks.values():
-            if isinstance(sink, Subscription):
-                sink.close()
+        self.subscribers.end_all()
 
     def _run(self) -> None:
         while True:
-            wait_s = min(self._again_s.values()) - time.monotonic() if self._again_s else None
-            try:
-                posted = self._posted.get(timeout=None if wait_s is None else max(0.0, wait_s))
-            except queue.Empty:
-                posted = threading.Event()  # nothing new
-            match posted:
-                case None:
+            with self._changed:
+                self._busy = False
+                self._changed.notify_all()  # those that wait until all is served
+                while (work := self._work()) is None and not self._stopping:
+                    self._changed.wait(self._pause_s())
+                if work is None or self._stopping:
                     break
-                case (n, name, ref):
-                    if name in self._held:  # behind those that it has not taken
-                        self._held[name].append((n, ref))
-                    else:
-                        self._serve(name, deque([(n, ref)]))
-                case passed:
-                    passed.set()
-            for name in [name for name, at_s in self._again_s.items() if at_s <= time.monotonic()]:
-                self._serve(name, self._held[name])
-        for name in list(self._held):
-            self._serve(name, self._held[name])
+                self._busy = True
+            work()
+        self.serve_once_more()
+        with self._changed:
+            self._busy = False
+            self._changed.notify_all()
 
-    def _serve(self, name: str, results: deque[tuple[int, Ref]]) -> None:
-        """Hands results to a sink in order; one that fails is left alone for a while."""
-        while results:
-            n, ref = results[0]
-            sink = self._sinks.get(name)
-            if sink is not None and not self._delivered(n, name, sink, ref):
-                self._held[name], self._again_s[name] = results, time.monotonic() + RETRY_S
-                return
-            self._done(n, ref)
-            results.popleft()
-        self._held.pop(name, None)
-        self._again_s.pop(name, None)
+    def serve_once_more(self) -> None:
+        """Tries everything that waits, whenever it failed last."""
+        with self._changed:
+            names = dict.fromkeys((*self._unseen, *self._makers, *self._outbox.waiting))
+        for name in names:
+            while self._once_more(name):
+                pass
 
-    def _delivered(self, n: int, name: str, sink: Sink, ref: Ref) -> bool:
-        table = self._store.get(ref)
+    def _once_more(self, name: str) -> bool:
+        with self._changed:
+            work = self._work_for(name)
+        return work is not None and work()
+
+    def _pause_s(self) -> float | None:
+        """Until something that failed is tried again."""
+        next_s = self._failing.next_try_s
+        return None if next_s is None else max(0.01, next_s - time.time())
+
+    def _work(self) -> Callable[[], bool] | None:
+        """What is to be done next, if anything: the oldest result first, of those that need not pause."""
+        now_s = time.time()
+        names = [*self._unseen, *self._makers, *self._outbox.waiting]
+        due = [name for name in names if self._failing.may_try(name, now_s)]
+        found = [(self._oldest(name), work) for name in due if (work := self._work_for(name)) is not None]
+        if found:
+            return min(found, key=lambda one: one[0])[1]
+        scattered = self._outbox.scattered() if now_s >= self._gather_from_s else ()
+        return (lambda: self._gather(scattered)) if scattered else None
+
+    def _oldest(self, name: str) -> int:
+        entry = self._outbox.first(name)
+        return -1 if entry is None or name in self._unseen else entry.n
+
+    def _work_for(self, name: str) -> Callable[[], bool] | None:
+        if name in self._unseen:
+            return lambda: self._publish_again(name)
+        if name in self._makers:
+            make = self._makers[name]
+            return lambda: self._make(name, make)
+        sink, entry = self._directory.sinks.get(name), self._outbox.first(name)
+        if entry is None or not isinstance(sink, DurableSink | AfterCommitSink):
+            return None
+        return lambda: self._serve(name, sink, entry)
+
+    def _publish_again(self, name: str) -> bool:
+        while files := self._unseen.get(name):
+            if not self._published(files[0]):
+                return False
+            files.popleft()
+        with self._changed:
+            self._unseen.pop(name, None)
+            self._failing.succeeded(name)
+        self.done()
+        return True
+
+    def _make(self, name: str, make: Callable[[], Sink]) -> bool:
         try:
+            sink = make()
+        except Exception as error:
+            self._failed(name, error)
+            return False
+        with self._changed:
+            if self._makers.pop(name, None) is make:
+                directory = self._directory
+                self._directory = replace(directory, sinks={**directory.sinks, name: sink})
+                self._failing.succeeded(name)
+        return True
+
+    def _serve(self, name: str, sink: DurableSink | AfterCommitSink, entry: Entry) -> bool:
+        """Hands a result to a sink; one that fails is left alone for a while."""
+        with self._changed:
+            if self._outbox.first(name) != entry:
+                return True  # somebody has dropped it meanwhile
+            self._store.pin([entry.ref.name])
+        try:
+            rows = entry.shown(self._store.get(entry.ref))
             if isinstance(sink, DurableSink):
-                file = sink.stage(table, _LATE_FILES + n)
+                file = sink.stage(rows, entry.number if entry.number is not None else entry.n)
                 if file is not None:
                     sink.publish([file])
             else:
-                sink.deliver(table, n)
-        except Exception as error:  # a callback may raise anything; it is told and tried again
-            self.problems[name] = str(error) or type(error).__name__
+                sink.deliver(rows, entry.n)
+        except Exception as error:  # a function may raise anything; it is told and tried again
+            if name in self._directory.sinks:
+                self._failed(name, error)
             return False
-        self.problems.pop(name, None)
+        finally:
+            self._store.unpin([entry.ref.name])
+        with self._changed:
+            self._outbox.take(name, entry.n)
+            self._failing.succeeded(name)
+        self.done()
         return True
+
+    def _gather(self, entries: tuple[Entry, ...]) -> bool:
+        """Puts small tables together that are kept."""
+        names = [entry.ref.name for entry in entries]
+        with self._changed:
+            if self._outbox.scattered() != entries:
+                return False
+            self._store.pin(names)
+        try:
+            parts = [entry.shown(self._store.get(entry.ref)) for entry in entries]
+            ref = self._store.put(pa.concat_tables(parts), "result")
+        except (OSError, pa.ArrowException):  # they stay as they are for a while
+            self._gather_from_s = time.time() + LONGEST_PAUSE_S
+            return False
+        finally:
+            self._store.unpin(names)
+        with self._changed:
+            gathered = self._outbox.gather(entries, ref)
+        if gathered:
+            self.done()
+        else:
+            self._store.delete([ref.name])
+        return gathered
+
+
+def discard(files: Iterable[StagedFile]) -> None:
+    """Deletes staged files that nothing came of, as far as that can be done; a restart deletes the rest."""
+    for file in files:
+        with suppress(Exception):  # the sink fails, which its next file will tell
+            file.where.discard([file.name])

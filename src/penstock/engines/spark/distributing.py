@@ -26,6 +26,8 @@ from penstock.errors import PenstockError
 #: Files of one shared query that are moved while the engine runs, and the seconds between two looks.
 MANY_FILES = 200
 LOOK_S = 2.0
+#: What may come of a disk: nothing has moved then.
+_CANNOT_MOVE = (PenstockError, OSError, pa.ArrowException)
 
 
 class Distributor:
@@ -102,7 +104,10 @@ class Distributor:
             tagged = self._tagged(base)
             if tagged is None or base in self._moving or self._finishing:
                 continue
-            files = tagged.files()
+            try:
+                files = tagged.files()
+            except OSError:
+                continue  # the directory cannot be read now, which its sink will tell
             if len(files) >= MANY_FILES:
                 self._moving.add(base)
                 members = self._shared.in_files(base)
@@ -120,10 +125,13 @@ class Distributor:
         try:
             moved = move(files, members, self._own, self._deliveries.next_file)
             self._coordinator.turns.call(lambda: self._commit(base, tagged, moved, formers))
-        except PenstockError as error:  # nothing has moved: the rows are where they were
-            self._tell(f"the results of '{base}' could not be moved to directories of their own: {error}")
+        except _CANNOT_MOVE as error:  # nothing has moved: the rows are where they were
+            self._say(base, error)
         finally:
             self._moving.discard(base)
+
+    def _say(self, base: str, error: Exception) -> None:
+        self._tell(f"the results of '{base}' could not be moved to directories of their own: {error}")
 
     def _commit(self, base: str, tagged: TaggedFiles, moved: Moved, formers: Sequence[int]) -> None:
         """Within a transaction: the rows have moved. They are seen when it is through."""
@@ -131,16 +139,15 @@ class Distributor:
         self._coordinator.afterwards(lambda: self._show(tagged, moved))
 
     def _record(self, base: str, moved: Moved, formers: Sequence[int]) -> None:
-        for query, _, name in moved.staged:
-            self._log.add_file(query, name)
-        self._log.set(f"moved {base}", list(moved.files))
+        for file in moved.staged:
+            self._log.add_file(file.sink, file.name)
+        tagged = self._tagged(base)
+        self._log.set(f"moved {base}", [*moved.files, *(tagged.moved if tagged is not None else ())])
         self._log.set("next_file", self._deliveries.next_file())
         self._shared.moved(base, formers)
 
     def _show(self, tagged: TaggedFiles, moved: Moved) -> None:
-        for query, sink, name in moved.staged:
-            sink.publish([name])
-            self._coordinator.results.seen(query, name)
+        self._deliveries.publish(moved.staged)
         tagged.forget(moved.files)
 
     def finish(self) -> None:
@@ -158,11 +165,16 @@ class Distributor:
             tagged = self._tagged(base)
             if tagged is None:
                 continue
-            files = tagged.files()
-            if files:
+            try:
+                files = tagged.files()
+                if not files:
+                    continue
                 moved = move(files, self._shared.in_files(base), self._own, self._deliveries.next_file)
-                with self._log.transaction():
-                    self._record(base, moved, self._shared.formers(base))
-                self._show(tagged, moved)
+            except _CANNOT_MOVE as error:  # the next pause tries it again
+                self._say(base, error)
+                continue
+            with self._log.transaction():
+                self._record(base, moved, self._shared.formers(base))
+            self._show(tagged, moved)
         with self._log.transaction():
             self._coordinator.results.cross_off()

@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from penstock.control.machine import Control
 from penstock.control.partitions import ThreadPlan
-from penstock.engines.spark import looking, recording, session
+from penstock.engines.spark import looking, reading_results, recording, session
 from penstock.engines.spark.answers import ANSWERED, filled
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator, Delivered
@@ -35,13 +35,14 @@ from penstock.engines.spark.ingest import Feed, Feeder
 from penstock.engines.spark.measures import QueryMeasures
 from penstock.engines.spark.outputs import Places
 from penstock.engines.spark.prepared import Jobs
+from penstock.engines.spark.readers import FUNCTION_ROWS, Readers
 from penstock.engines.spark.reading import MOST_ROWS
 from penstock.engines.spark.registrar import Registrar, check_policy
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.shared import SharedQueries
-from penstock.engines.spark.sinks.callback import CallbackSink
 from penstock.engines.spark.sinks.files import ENCODINGS
 from penstock.engines.spark.sinks.ownership import claim
+from penstock.engines.spark.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
 from penstock.engines.spark.sinks.subscription import Subscription
 from penstock.engines.spark.sources.base import Ticket
 from penstock.engines.spark.sources.dead_letters import DeadLetters
@@ -130,7 +131,7 @@ class Engine:
         self._deliveries = Deliveries(
             self._store,
             self._log.get("next_file", 0),
-            lambda n, ref: self._coordinator.turns.send(Delivered(n, ref)),
+            lambda: self._coordinator.turns.send(Delivered()),
         )
         policy = self._policy or self._log.get("policy") or POLICY
         control = Control(
@@ -202,6 +203,8 @@ class Engine:
             return
         self.pause()
         self._deliveries.stop()
+        if self._coordinator.turns.failed is None:
+            self._coordinator.record_deliveries()
         self._log.close()
         self._opened = False
         if self._stops_spark and session.is_alive(self._spark):
@@ -273,23 +276,46 @@ class Engine:
 
     def results(self, query: str) -> pa.Table:
         """A query's committed results as Arrow: all of them if they go to files, else the last ones."""
-        name = self._registrar.known(query)
-        self._deliveries.settle()
-        table: pa.Table = self._call(lambda: self._registrar.results(name))
-        return table
+        self._check_open()
+        known = self._registrar.known(query)
+        return reading_results.read(
+            known, lambda: self._call(lambda: self._registrar.reading(known)), self._store
+        )
 
-    def subscribe(self, query: str, most: int = 1000) -> Subscription:
-        """Results as they are committed, each with its position."""
-        name = self._registrar.known(query)
-        made = Subscription(most)
-        self._call(lambda: self._deliveries.add(name, f"subscription {id(made)}", made))
+    def subscribe(self, query: str, most: int = SUBSCRIPTION_ROWS, name: str | None = None) -> Subscription:
+        """Results as they are committed, each with its position, first those that wait under that name.
+
+        At most so many rows wait. Without a name it is "subscription", or "subscription #2" while that one is
+        open; what waits is forgotten when it is closed or collected. Under a name of its own it waits on.
+        """
+        known = self._registrar.known(query)
+        made: Subscription = self._call(lambda: self._readers.subscribe(known, most, name))
         return made
 
-    def on_result(self, query: str, function: Callable[[pa.Table, int], None]) -> None:
-        """Calls a function with each result and its position: in order, and again if it raises."""
-        name = self._registrar.known(query)
-        made = CallbackSink(name, function)
-        self._call(lambda: self._deliveries.add(name, f"callback {id(made)} of {name}", made))
+    def on_result(
+        self,
+        query: str,
+        function: Callable[[pa.Table, int], Any],
+        name: str | None = None,
+        most: int = FUNCTION_ROWS,
+    ) -> str:
+        """Calls a function with each result and its position: in order, and again if it raises.
+
+        What it has not taken when the engine stops waits under the name that this returns, unless told the
+        function's own, and comes first when a function is registered under the same name again.
+        """
+        known = self._registrar.known(query)
+        found: str = self._call(lambda: self._readers.on_result(known, function, most, name))
+        return found
+
+    def unsubscribe(self, query: str, name: str) -> None:
+        """Lets nobody get a query's results under that name, and forgets what waits there."""
+        known = self._registrar.known(query)
+        self._call(lambda: self._readers.unsubscribe(known, name))
+
+    @property
+    def _readers(self) -> Readers:
+        return self._coordinator.results.readers
 
     # --- rows ---
 
@@ -444,16 +470,18 @@ class Engine:
         return dict(self._registrar.inputs.feeds)
 
     def problems(self) -> dict[str, str]:
-        """What fails by itself and is tried again, and why: `stream …`, `table …`, `sink …`."""
-        return {name: failing.reason for name, failing in self.status().failing.items()}
+        """What fails by itself and is tried again, and why: `stream …`, `table …`, `sink …`.
+
+        Also those for whom rows were dropped, since nobody took them.
+        """
+        dropped = {
+            f"sink {name.removeprefix('sink ')}": why for name, why in self._deliveries.problems.items()
+        }
+        return dropped | {name: failing.reason for name, failing in self.status().failing.items()}
 
     def _failing(self) -> dict[str, Mapping[str, Failing]]:
         """What fails, by kind and name."""
-        now_s = time.time()
-        sinks = {
-            name.removeprefix("sink "): Failing(reason, now_s, 1, now_s)
-            for name, reason in dict(self._deliveries.problems).items()
-        }
+        sinks = {name.removeprefix("sink "): failing for name, failing in self._deliveries.failing.items()}
         return {"stream": self._feeder.failing.now, "table": self._relations.failing.now, "sink": sinks}
 
     def read_up_to(self, stream: str) -> int:

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from penstock.engines.spark.delivery import StagedFile, discard
 from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.sinks.files import FileSink
 from penstock.plan.shapes import MEMBER
@@ -74,6 +75,7 @@ class TaggedFiles(FileSink):
     """A directory with rows of many members."""
 
     def __init__(self, root: Path, columns: pa.Schema) -> None:
+        self.moved: set[str] = set()  # files whose rows have moved and that could not be deleted
         super().__init__(root, "parquet", columns)
         self._encode = _tagged_parquet
 
@@ -85,14 +87,14 @@ class TaggedFiles(FileSink):
 
     def files(self) -> list[Path]:
         """The files that readers may see, oldest first."""
-        return sorted(self._root.glob("part-*.parquet"))
+        return sorted(path for path in self._root.glob("part-*.parquet") if path.name not in self.moved)
 
-    def read(self, member: Member) -> pa.Table:
-        """One member's rows."""
-        files = [str(path) for path in self.files()]
+    def read(self, files: Sequence[Path], member: Member) -> pa.Table:
+        """One member's rows in some of the files."""
         if not files:
             return named(self._columns.empty_table().drop_columns([MEMBER]), member)
-        found = ds.dataset(files, schema=self._columns, format="parquet").to_table(
+        paths = [str(path) for path in files]
+        found = ds.dataset(paths, schema=self._columns, format="parquet").to_table(
             filter=pc.field(MEMBER) == member.number
         )
         return named(found.drop_columns([MEMBER]), member)
@@ -100,7 +102,10 @@ class TaggedFiles(FileSink):
     def forget(self, names: Iterable[str]) -> None:
         """Deletes files: their rows have moved."""
         for name in names:
-            (self._root / name).unlink(missing_ok=True)
+            try:
+                (self._root / name).unlink(missing_ok=True)
+            except OSError:
+                self.moved.add(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +113,23 @@ class Moved:
     """Rows that were staged in members' own directories, and the names of the files they are from."""
 
     files: tuple[str, ...]
-    staged: tuple[tuple[str, FileSink, str], ...]
+    staged: tuple[StagedFile, ...]
 
 
 def move(files: Sequence[Path], members: Sequence[Member], sink_of: Sink, number: Number) -> Moved:
     """Stages the rows of tagged files in members' directories; they are seen once that is committed."""
     rows = pa.concat_tables([pq.read_table(path) for path in files])
     known = {member.number: member for member in members}
-    staged = []
-    for found, part in by_member(sorted_by_member(rows, list(known))):
-        member = known[found]
-        mine = named(part.drop_columns([MEMBER]), member)
-        sink = sink_of(member.query, mine.schema.remove_metadata())
-        name = sink.stage(mine, number())
-        if name is not None:
-            staged.append((member.query, sink, name))
+    staged: list[StagedFile] = []
+    try:
+        for found, part in by_member(sorted_by_member(rows, list(known))):
+            member = known[found]
+            mine = named(part.drop_columns([MEMBER]), member)
+            sink = sink_of(member.query, mine.schema.remove_metadata())
+            name = sink.stage(mine, number())
+            if name is not None:
+                staged.append(StagedFile(member.query, sink, name))
+    except BaseException:
+        discard(staged)
+        raise
     return Moved(tuple(path.name for path in files), tuple(staged))

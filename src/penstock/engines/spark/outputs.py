@@ -1,33 +1,33 @@
 """Where results go, and where they are read again: each query's own directory, members' files, further sinks.
 
-Without a directory for results the last of them are kept in memory.
+Without a directory for results the last of them are kept with the state.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.distributing import Distributor
-from penstock.engines.spark.fan_out import TaggedFiles, named
-from penstock.engines.spark.rosters import Member
+from penstock.engines.spark.fan_out import TaggedFiles
+from penstock.engines.spark.reading_results import KeptRows, MemberFiles, OwnFiles, Part, Reading
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.sinks import registry as sinks
 from penstock.engines.spark.sinks.base import Sink
 from penstock.engines.spark.sinks.files import FileSink
 from penstock.engines.spark.sinks.memory import ROWS, MemorySink
-from penstock.engines.spark.sinks.reading import read_files
+from penstock.engines.spark.sinks.reading import list_files
 from penstock.engines.spark.sources.types import arrow_schema
-from penstock.errors import QueryError
 from penstock.model.query import Query
 from penstock.plan.schemas import derived_schemas
-from penstock.plan.shapes import MEMBER
 from penstock.sql.catalog import Delivery
+
+#: Rows that are kept of all members of a shared query together.
+MEMBERS_ROWS = 100 * ROWS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,18 @@ class Outputs:
             name = self._shared.get(query.name).base
             if self.deliveries.share(query.name, name):
                 return
-            made = self.distributor.open(name, columns) if out else MemorySink(columns, 100 * ROWS)
+            made = self.distributor.open(name, columns) if out else MemorySink(columns, MEMBERS_ROWS)
         self.deliveries.add(query.name, name, made)
+
+    def open_stopped(self, queries: Iterable[Query]) -> None:
+        """On start: what is kept of queries that run no more can still be read."""
+        if self._places.out is None:
+            for query in queries:
+                if query.name not in self.deliveries:
+                    self.deliveries.add(query.name, query.name, MemorySink(result_columns(query)))
+            for base in self._shared.bases():
+                if base not in self.deliveries:
+                    self.deliveries.add(base, base, MemorySink(pa.schema([]), MEMBERS_ROWS))
 
     def _kept(self, query: str, columns: pa.Schema) -> Sink:
         out = self._places.out
@@ -73,34 +83,31 @@ class Outputs:
         """A sink that gets nothing more."""
         self.deliveries.remove(f"sink {name}")
 
-    def results(self, query: str, columns: pa.Schema) -> pa.Table:
-        """A query's committed results: all of them if they go to files, else the last ones."""
-        out, format_ = self._places.out, self._places.format
-        found = self._shared.files_of(query)
-        if found:
-            own = self.deliveries.get(query)  # of a query that ran by itself before it was altered
-            parts = [own.rows()] if isinstance(own, MemorySink) else []
-            if out is not None:
-                parts = [read_files(out / query, format_, columns)]
-            there = [one for one in found if self.deliveries.get(one[0]) is not None]  # or there is no file
-            parts += [self._of_member(base, member).cast(columns) for base, member in there]
-            return pa.concat_tables([columns.empty_table(), *parts])
-        for sink in self.deliveries.sinks_of(query):
-            if isinstance(sink, MemorySink):
-                return sink.rows()
-        if out is not None:
-            return read_files(out / query, format_, columns)
-        raise QueryError(f"query '{query}' keeps no results")
+    def forget(self, query: str) -> None:
+        """Before a query begins under a name that another one had: nothing is kept of that one."""
+        if self._places.out is None:
+            self.deliveries.remove(query)
+            for base, member in self._shared.files_of(query):
+                self._shared.moved(base, [member.number])
 
-    def _of_member(self, base: str, member: Member) -> pa.Table:
-        """A member's rows where all members' are."""
-        sink = self.deliveries.get(base)
-        if isinstance(sink, TaggedFiles):
-            return sink.read(member)
-        assert isinstance(sink, MemorySink)
-        rows = sink.rows()
-        mine = rows.filter(pc.equal(rows[MEMBER], member.number))
-        return named(mine.drop_columns([MEMBER]), member)
+    def reading(self, query: str, columns: pa.Schema, first_file: int = 0) -> Reading:
+        """Where a query's results are now: all of them if they go to files, else the last ones.
+
+        `first_file` is the number of the first file that can be the query's.
+        """
+        out, format_ = self._places.out, self._places.format
+        parts: list[Part] = []
+        if out is not None:
+            parts.append(OwnFiles(tuple(list_files(out / query, format_, first_file)), format_))
+        elif isinstance(self.deliveries.get(query), MemorySink):
+            parts.append(KeptRows(*self.deliveries.kept(query)))
+        for base, member in self._shared.files_of(query):
+            tagged = self.deliveries.get(base)  # or there is no file
+            if isinstance(tagged, TaggedFiles):
+                parts.append(MemberFiles(tagged, tuple(tagged.files()), member))
+            elif isinstance(tagged, MemorySink):
+                parts.append(KeptRows(*self.deliveries.kept(base), member))
+        return Reading(columns, tuple(parts))
 
     # --- after a crash ---
 

@@ -75,7 +75,7 @@ def stood(log: CommitLog) -> Stood:
             for name, versions in log.versions().items()
         },
         lives,
-        [ref for _, _, ref in log.outbox()],
+        [entry.ref for entry in log.outbox()],
     )
 
 

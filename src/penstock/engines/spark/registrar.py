@@ -35,6 +35,7 @@ from penstock.engines.spark.ingest import Feed
 from penstock.engines.spark.inputs import Inputs
 from penstock.engines.spark.one_time import window_us
 from penstock.engines.spark.outputs import Outputs, Places, result_columns
+from penstock.engines.spark.reading_results import Reading
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.session import SparkSession
 from penstock.engines.spark.shared import Shared
@@ -184,8 +185,8 @@ class Registrar:
         shapes = {query.name: shape for query, shape in found.shared}
         for query in found.queries:
             self._log.put_query(query.name, document.write(query), {})
-            self._coordinator.results.lives.pop(query.name, None)  # of one that had the name before
-            self._log.put_results([(query.name, {})])
+            self._coordinator.results.begin_anew(query.name)
+            self.outputs.forget(query.name)
             if query.name in shapes:
                 self._open_shared(query, shapes[query.name], found.joining.get(query.name))
             self.outputs.open(query)
@@ -193,7 +194,8 @@ class Registrar:
         self._shapes |= found.shapes
         for name, members in found.members.items():
             for query_name, _ in members:
-                self._coordinator.results.lives.pop(query_name, None)
+                self._coordinator.results.begin_anew(query_name)
+                self.outputs.forget(query_name)
             self._coordinator.membership.join(name, members)
         if found.queries:
             self._handle(QueriesSubmitted(self._coordinator.now(), tuple(found.queries)))
@@ -219,6 +221,7 @@ class Registrar:
                 self.outputs.remove(name)
             case Drop(kind="query", name=name):
                 self.stop(name, drain=False)
+                self._coordinator.results.readers.drop(name)
             case SetPolicy(policy=policy):
                 self.switch(policy)
             case _:
@@ -370,9 +373,10 @@ class Registrar:
                 return known
         raise QueryError(f"no query '{name}'.{closest(name, self.catalog.queries)}")
 
-    def results(self, query: str) -> pa.Table:
-        """A query's committed results: all of them if they go to files, else the last ones."""
-        return self.outputs.results(query, self._columns(query))
+    def reading(self, query: str) -> Reading:
+        """Where a query's committed results are: all of them if they go to files, else the last ones."""
+        first_file = self._coordinator.results.lives.get(query, {}).get("first_file", 0)
+        return self.outputs.reading(query, self._columns(query), first_file)
 
     def _columns(self, query: str) -> pa.Schema:
         return result_columns(self._coordinator.planned.queries.get(query) or self.catalog.queries[query])
@@ -406,17 +410,19 @@ class Registrar:
         for delivery in self.catalog.sinks.values():
             if self._runs(delivery.query):
                 self.outputs.add(delivery, self._columns(delivery.query))
+        self.outputs.open_stopped(self.catalog.queries[name] for name in self.catalog.stopped)
+        self._coordinator.results.readers.restore()
         files = self._log.files()
         self.outputs.recover(files, self.catalog.sinks, self._coordinator.planned.queries)
+        unseen = self.outputs.deliveries.unseen
         with self._log.transaction():
             for name, names in files.items():
-                self._log.drop_files(name, names)
+                self._log.drop_files(name, [one for one in names if (name, one) not in unseen])
             weights = {query.name: self._weight(query.name) for query in stood.queries}
             recovery.restore(self._coordinator, stood, weights)
             self._ask_again(stood, definitions)
+        self.outputs.deliveries.post(self._log.outbox())
         self._coordinator.committed()
-        for n, name, ref in self._log.outbox():
-            self.outputs.deliveries.post(n, name, ref)
 
     def _replay(self, sql: str, at_s: float, definitions: dict[str, list[Query]]) -> None:
         """Statements that were accepted once; what was altered before it began counts as created so."""

@@ -6,7 +6,7 @@ Here is also what is known of each query's life: from which offsets on it sees r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,16 +15,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engines.spark.commit_log import CommitLog
-from penstock.engines.spark.delivery import Deliveries, Staged
-from penstock.engines.spark.fan_out import named, runs_of_members, sorted_by_member
+from penstock.engines.spark.delivery import Deliveries, Staged, StagedFile, discard
+from penstock.engines.spark.fan_out import runs_of_members, sorted_by_member
 from penstock.engines.spark.measures import QueryMeasures, add_all
 from penstock.engines.spark.one_time import first_window
 from penstock.engines.spark.operators.base import ARRIVED
+from penstock.engines.spark.outbox import Entry, Part
+from penstock.engines.spark.readers import Readers
 from penstock.engines.spark.shared import SharedQueries
-from penstock.engines.spark.store import Ref
 from penstock.model.graph import Graph
 from penstock.model.operators import Sink
-from penstock.plan.shapes import MEMBER
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class StagedResult:
     """
 
     query: str
-    staged: tuple[Staged, ...]
+    staged: Staged
     arrived: npt.NDArray[np.int64]
     members: tuple[str, ...] = ()
     starts: tuple[int, ...] = ()
@@ -51,39 +51,51 @@ class StagedResult:
 class Results:
     """What queries put out."""
 
-    def __init__(self, log: CommitLog, deliveries: Deliveries, shared: SharedQueries) -> None:
-        self._log, self.deliveries, self.shared = log, deliveries, shared
+    def __init__(
+        self, log: CommitLog, deliveries: Deliveries, shared: SharedQueries, garbage: list[str]
+    ) -> None:
+        self._log, self.deliveries, self.shared, self._garbage = log, deliveries, shared, garbage
+        self.readers = Readers(log, deliveries)
         self.lives: dict[str, dict[str, Any]] = {}
         self.measures: dict[str, QueryMeasures] = {}
         self.one_time: dict[str, int] = {}  # one-time queries: their window's width
-        # What is to be done once the transaction is through, and renamed files to cross off in the next.
-        self._files: list[tuple[str, str]] = []
-        self._posts: list[tuple[int, str, Ref]] = []
+        # What is to be done once the transaction is through.
+        self._files: list[StagedFile] = []
+        self._unwanted: list[StagedFile] = []
+        self._posts: list[Entry] = []
         self._measured: list[StagedResult] = []
-        self._seen: list[tuple[str, str]] = []
 
     def stage(
         self, graph: Graph, sinks: Mapping[str, pa.Table], member: int | None = None
     ) -> tuple[StagedResult, ...]:
         """A step's results, or one member's, put where sinks will find them. Any thread may call it."""
         found: list[StagedResult] = []
-        for node, rows in sinks.items():
-            sink = graph.nodes[node].operator
-            assert isinstance(sink, Sink)
-            if not rows.num_rows:
-                continue
-            if sink.query in self.shared:
-                found += self._stage_shared(sink.query, rows, member)
-            else:
-                found.append(self._stage(sink.query, self._wanted(sink.query, rows)))
+        try:
+            for node, rows in sinks.items():
+                sink = graph.nodes[node].operator
+                assert isinstance(sink, Sink)
+                if not rows.num_rows:
+                    continue
+                if sink.query in self.shared:
+                    found += self._stage_shared(sink.query, rows, member)
+                else:
+                    found.append(self._stage(sink.query, self._wanted(sink.query, rows)))
+        except BaseException:
+            self.discard(found)
+            raise
         return tuple(found)
+
+    def discard(self, results: Iterable[StagedResult]) -> None:
+        """Deletes the files of results that nothing came of; their tables are the caller's to delete."""
+        for one in results:
+            discard(one.staged.files)
 
     def _stage(self, query: str, rows: pa.Table) -> StagedResult:
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
-        return StagedResult(query, tuple(self.deliveries.stage(query, rows)), arrived)
+        return StagedResult(query, self.deliveries.stage(query, rows), arrived)
 
     def _stage_shared(self, shared: str, rows: pa.Table, only: int | None) -> list[StagedResult]:
-        """All members' rows in one go, and those with sinks of their own once more."""
+        """All members' rows in one go; those with sinks of their own get parts of it."""
         members = {
             one.number: one for one in self.shared.roster(shared).members if only in (None, one.number)
         }
@@ -91,15 +103,15 @@ class Results:
         if not rows.num_rows:
             return []
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
-        staged = self.deliveries.stage(shared, rows)
         numbers, starts = runs_of_members(rows)
+        parts: dict[str, Part] = {}
         for number, start, end in zip(numbers, starts, (*starts[1:], len(arrived)), strict=True):
             member = members[number]
             if self.deliveries.has_sinks(member.query):
-                mine = rows.slice(start, end - start).drop_columns([MEMBER])
-                staged += self.deliveries.stage(member.query, named(mine, member))
+                parts[member.query] = Part(start, end - start, member.titles)
+        staged = self.deliveries.stage(shared, rows, parts)
         whose = tuple(members[number].query for number in numbers)
-        return [StagedResult(shared, tuple(staged), arrived, whose, tuple(starts))]
+        return [StagedResult(shared, staged, arrived, whose, tuple(starts))]
 
     def _wanted(self, query: str, rows: pa.Table) -> pa.Table:
         """A query's results; of a one-time query, the first full window's."""
@@ -109,28 +121,27 @@ class Results:
         life = self.lives.get(query, {})
         return rows.slice(0, 0) if life.get("rows") else first_window(rows, width_us, life["after_us"])
 
-    def seen(self, sink: str, file: str) -> None:
-        """A committed file was renamed by somebody else."""
-        self._seen.append((sink, file))
-
     # --- within the transaction ---
 
     def cross_off(self) -> None:
-        """Files that were renamed need not be renamed again."""
-        for sink, name in self._seen:
-            self._log.drop_files(sink, [name])
-        self._seen.clear()
+        """What was delivered and renamed need not be again; tables that nobody waits for go."""
+        self.readers.tidy()
+        account, seen = self.deliveries.account()
+        for file in seen:
+            self._log.drop_files(file.sink, [file.name])
+        if account:
+            self._log.delivered(account.gone)
+            self._log.move_posted(account.moved)
+            self._garbage.extend(account.tables)
 
     def deliver(
         self, results: tuple[StagedResult, ...], frontier: Mapping[str, int], finished: Callable[[str], None]
     ) -> None:
         """Records results, with the offsets up to which rows are in them; one-time queries are `finished`."""
         for one in results:
-            for staged in one.staged:
-                if staged.file is not None:
-                    self.add_file(staged.sink, staged.file)
-                elif staged.ref is not None:
-                    self._posts.append((self._log.post(staged.sink, staged.ref), staged.sink, staged.ref))
+            for file in one.staged.files:
+                self.add_file(file)
+            self._post(one.staged)
             self._measured.append(one)
             life = self.lives.setdefault(one.query, {})
             life["rows"] = life.get("rows", 0) + len(one.arrived)
@@ -142,6 +153,17 @@ class Results:
         if results:
             self._log.put_results([(one.query, self.lives[one.query]) for one in results])
             self._log.set("next_file", self.deliveries.next_file())
+
+    def _post(self, staged: Staged) -> None:
+        """One entry of the outbox for each who is to get a stored result, and is still there."""
+        if staged.ref is None:
+            return
+        there = [one for one in staged.readers if one.name in self.deliveries]
+        for one in there:
+            n = self._log.post(one.name, staged.ref, one.number, one.part)
+            self._posts.append(Entry(n, one.name, staged.ref, one.number, one.part))
+        if not there:
+            self._garbage.append(staged.ref.name)
 
     def _count(self, result: StagedResult, life: dict[str, Any]) -> None:
         """Members' rows are recorded with the shared query: one record for all."""
@@ -165,10 +187,13 @@ class Results:
                 if member in self.lives:
                     self.lives[member]["rows"] = max(rows, self.lives[member].get("rows", 0))
 
-    def add_file(self, sink: str, file: str) -> None:
-        """A staged file that is to be seen."""
-        self._log.add_file(sink, file)
-        self._files.append((sink, file))
+    def add_file(self, file: StagedFile) -> None:
+        """A staged file that is to be seen, unless its sink was removed meanwhile."""
+        if file.sink in self.deliveries:
+            self._log.add_file(file.sink, file.name)
+            self._files.append(file)
+        else:
+            self._unwanted.append(file)
 
     def started(self, query: str, starts: Mapping[str, int]) -> dict[str, Any]:
         """A query has begun; its life, which the caller may add to before it is put down."""
@@ -193,6 +218,12 @@ class Results:
         life["from"], life["rows before"] = dict(starts), life.get("rows", 0)
         self.put_life(query)
 
+    def begin_anew(self, query: str) -> None:
+        """A query is created; another one may have had its name, whose files have lower numbers."""
+        self.lives[query] = {"first_file": self.deliveries.next_file()}
+        self.put_life(query)
+        self._log.set("next_file", self.deliveries.next_file())
+
     def put_life(self, query: str) -> None:
         """Records what is known of a query's life."""
         self._log.put_results([(query, self.lives[query])])
@@ -201,13 +232,13 @@ class Results:
 
     def show(self) -> None:
         """What was committed may be seen."""
-        if self._files:
-            self.deliveries.publish(self._files)
-            self._seen.extend(self._files)
-            self._files = []
-        for posted in self._posts:
-            self.deliveries.post(*posted)
-        self._posts = []
+        files, self._files = self._files, []
+        self.deliveries.publish(files)
+        unwanted, self._unwanted = self._unwanted, []
+        discard(unwanted)
+        if self._posts:
+            posts, self._posts = self._posts, []
+            self.deliveries.post(posts)
         now_s = time.time()
         for one in self._measured:
             add_all([self.measures.get(one.query)], [0], one.arrived, now_s)

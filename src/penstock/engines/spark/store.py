@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,9 @@ class Store:
         self._held: OrderedDict[str, pa.Table] = OrderedDict()
         self._held_bytes = 0
         self._serial = 0
+        self._pins: Counter[str] = Counter()  # tables that somebody reads, and how many do
+        self._doomed: set[str] = set()  # of those, the ones that are to be deleted
+        self._threads = threading.local()  # the names of the tables that a thread notes
         root.mkdir(parents=True, exist_ok=True)
 
     def put(self, table: pa.Table, kind: str) -> Ref:
@@ -49,10 +53,23 @@ class Store:
         with self._lock:
             self._serial += 1
             name = f"{kind}-{self._serial}.parquet"
+        for noted in getattr(self._threads, "noting", ()):
+            noted.append(name)  # before it is written: half a file is to be deleted, too
         write(table, self._root / name, sync=True)
         ref = Ref(name, table.num_rows, table.nbytes)
         self._hold(ref, table)
         return ref
+
+    @contextmanager
+    def noting(self) -> Iterator[list[str]]:
+        """The names of all tables that this thread writes meanwhile, should nothing come of them."""
+        before = getattr(self._threads, "noting", ())
+        noted: list[str] = []
+        self._threads.noting = (*before, noted)
+        try:
+            yield noted
+        finally:
+            self._threads.noting = before
 
     def get(self, ref: Ref) -> pa.Table:
         """Reads a table, from memory if it is still there."""
@@ -73,10 +90,40 @@ class Store:
         """Forgets tables that nothing refers to."""
         for name in names:
             with self._lock:
+                if self._pins[name]:
+                    self._doomed.add(name)
+                    continue
                 table = self._held.pop(name, None)
                 if table is not None:
                     self._held_bytes -= table.nbytes
             (self._root / name).unlink(missing_ok=True)
+
+    def pin(self, names: Iterable[str]) -> None:
+        """Tables that somebody reads: if they are deleted meanwhile, they go when everybody is through."""
+        with self._lock:
+            self._pins.update(names)
+
+    def unpin(self, names: Iterable[str]) -> None:
+        """Somebody is through with them."""
+        names = list(names)
+        with self._lock:
+            self._pins.subtract(names)
+            free = {name for name in names if self._pins[name] <= 0}
+            for name in free:
+                del self._pins[name]
+            doomed = free & self._doomed
+            self._doomed -= doomed
+        self.delete(doomed)
+
+    @contextmanager
+    def pinned(self, names: Iterable[str]) -> Iterator[None]:
+        """Tables that stay for as long as they are read here."""
+        names = list(names)
+        self.pin(names)
+        try:
+            yield
+        finally:
+            self.unpin(names)
 
     def keep_only(self, names: Iterable[str]) -> None:
         """On start: deletes what no commit refers to, and numbers on after what is there."""

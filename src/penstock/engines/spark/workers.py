@@ -114,6 +114,13 @@ class Workers:
 
     def _work(self, runner: UnitRunner, command: RunStep, known: Known) -> None:
         """What a thread does."""
+        with self._store.noting() as made:
+            report = self._done(runner, command, known)
+        if isinstance(report, StepBroken):
+            self._store.delete(made)
+        self._report(report)
+
+    def _done(self, runner: UnitRunner, command: RunStep, known: Known) -> Report:
         began_s = time.perf_counter()
         try:
             result = runner.run(command.takes, known)
@@ -123,14 +130,13 @@ class Workers:
                 if table.num_rows
             }
             staged = self._results.stage(runner.graph, result.sinks)
-            self._report(StepDone(command, result, stored, staged, began_s))
+            return StepDone(command, result, stored, staged, began_s)
         except StepError as error:
-            found = self._culprits(runner, command, known)
-            self._report(StepBroken(command, str(error), found))
+            return StepBroken(command, str(error), self._culprits(runner, command, known))
         except PenstockError as error:
-            self._report(StepBroken(command, str(error)))
+            return StepBroken(command, str(error))
         except BaseException as error:
-            self._report(StepBroken(command, f"{type(error).__name__}: {error}"))
+            return StepBroken(command, f"{type(error).__name__}: {error}")
 
     def _culprits(self, runner: UnitRunner, command: RunStep, known: Known) -> dict[str, str]:
         """The members of a shared query without which a step would not have failed."""
@@ -141,10 +147,9 @@ class Workers:
 
         def failure(members: Sequence[Member]) -> str | None:
             try:
-                tried = runner.run(command.takes, known, {name: roster.only(members)})
+                runner.run(command.takes, known, {name: roster.only(members)})
             except StepError as error:
                 return str(error)
-            self._store.delete(self._made(tried, known))
             return None
 
         return culprits(roster.members, failure)

@@ -15,6 +15,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 import pyarrow as pa
 
+from penstock.engines.spark.sinks.memory import MemorySink
+
 
 @runtime_checkable
 class DurableSink(Protocol):
@@ -49,4 +51,5 @@ class AfterCommitSink(Protocol):
         ...
 
 
-Sink: TypeAlias = DurableSink | AfterCommitSink
+#: A memory sink is given nothing: the engine keeps the last rows for it.
+Sink: TypeAlias = DurableSink | AfterCommitSink | MemorySink

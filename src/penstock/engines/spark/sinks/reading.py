@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 
-def read_files(root: Path, format: str, columns: pa.Schema) -> pa.Table:
-    """All rows that readers of the directory see, in the order they were committed."""
-    files = sorted(path for path in root.glob(f"part-*.{format}") if path.is_file())
+def list_files(root: Path, format: str, first: int = 0) -> list[Path]:
+    """The files that readers of the directory see, in the order they were committed, from a number on."""
+    found = [path for path in root.glob(f"part-*.{format}") if path.is_file()]
+    return sorted(path for path in found if _number(path) >= first)
+
+
+def _number(path: Path) -> int:
+    digits = path.stem.removeprefix("part-")
+    return int(digits) if digits.isdecimal() else 0
+
+
+def read_files(files: Sequence[Path], format: str, columns: pa.Schema) -> pa.Table:
+    """All rows of some files."""
     if not files:
         return columns.empty_table()
     return ds.dataset([str(path) for path in files], schema=columns, format=format).to_table()
