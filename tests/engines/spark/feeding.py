@@ -24,6 +24,7 @@ class Numbers:
     """Rows 0, 1, 2, …, as many as are asked for; `before_poll` may raise, or wait."""
 
     live, full_speed, ended = True, False, False
+    problems: tuple[str, ...] = ()
 
     def __init__(self, rows: int, before_poll: Callable[[int], object] = lambda _: None) -> None:
         self._rows, self._before_poll, self._at = rows, before_poll, 0

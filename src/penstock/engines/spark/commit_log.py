@@ -8,6 +8,7 @@ Tables themselves are files of the store; here are their names.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,13 +18,19 @@ from typing import Any
 
 from penstock.engines.spark.operators.base import Piece, State
 from penstock.engines.spark.outbox import Entry, Part
+from penstock.engines.spark.sources.base import KnownFile
 from penstock.engines.spark.steps import Held
 from penstock.engines.spark.store import Ref
 from penstock.errors import EngineError
 from penstock.model.batch import Batch
 
-_VERSION = 3
-_TABLES = """
+_VERSION = 4
+_KNOWN_FILE = """
+CREATE TABLE known_file (stream TEXT NOT NULL, path BLOB NOT NULL, size INTEGER NOT NULL,
+    modified_ns INTEGER NOT NULL, PRIMARY KEY (stream, path)) WITHOUT ROWID;
+"""
+_TABLES = f"""
+{_KNOWN_FILE}
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL);
 CREATE TABLE query (name TEXT PRIMARY KEY, n INTEGER NOT NULL, plan TEXT NOT NULL, life TEXT NOT NULL);
@@ -58,6 +65,7 @@ ALTER TABLE outbox ADD COLUMN part TEXT;
 CREATE TABLE registration (reader TEXT PRIMARY KEY, query TEXT NOT NULL, name TEXT NOT NULL,
     most INTEGER NOT NULL) WITHOUT ROWID;
 """,
+    3: _KNOWN_FILE,
 }
 
 
@@ -223,6 +231,20 @@ class CommitLog:
         """Each stream's number, and where its log stands."""
         rows = self._db.execute("SELECT name, number, standing FROM stream").fetchall()
         return {name: (number, json.loads(standing)) for name, number, standing in rows}
+
+    def add_known_files(self, stream: str, files: Iterable[KnownFile]) -> None:
+        """Files of a stream's directory that were read to their end. File names need not be valid text."""
+        rows = [(stream, os.fsencode(file.path), file.size, file.modified_ns) for file in files]
+        self._db.executemany("INSERT OR REPLACE INTO known_file VALUES (?, ?, ?, ?)", rows)
+
+    def known_files(self, stream: str) -> list[KnownFile]:
+        """All files of a stream's directory that were ever read to their end."""
+        rows = self._db.execute("SELECT path, size, modified_ns FROM known_file WHERE stream = ?", (stream,))
+        return [KnownFile(os.fsdecode(path), size, modified_ns) for path, size, modified_ns in rows]
+
+    def forget_known_files(self, stream: str) -> None:
+        """A stream that is gone has read nothing."""
+        self._db.execute("DELETE FROM known_file WHERE stream = ?", (stream,))
 
     def put_batch(self, queue: str, n: int, batch: Batch) -> None:
         """A batch at the end of a queue; a stream's log is a queue."""

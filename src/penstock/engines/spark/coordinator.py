@@ -325,6 +325,7 @@ class Coordinator:
             self.monitor.arrived(stream, batch.rows, self.now())
         self.log.put_stream(stream, message.batches[0].ref.stream, asdict(message.standing))
         self.standings[stream] = message.standing
+        self.log.add_known_files(stream, message.finished)
         if message.standing.ended:
             self.handle(StreamEnded(self.now(), stream))
         self.records.sweep(stream, self.control.stream_queue(stream))

@@ -472,12 +472,15 @@ class Engine:
     def problems(self) -> dict[str, str]:
         """What fails by itself and is tried again, and why: `stream …`, `table …`, `sink …`.
 
-        Also those for whom rows were dropped, since nobody took them.
+        Also those for whom rows were dropped, since nobody took them, and files that cannot be read.
         """
         dropped = {
             f"sink {name.removeprefix('sink ')}": why for name, why in self._deliveries.problems.items()
         }
-        return dropped | {name: failing.reason for name, failing in self.status().failing.items()}
+        found = dropped | {name: failing.reason for name, failing in self.status().failing.items()}
+        for name, why in self._registrar.inputs.problems().items():
+            found[name] = f"{found[name]}; {why}" if name in found else why
+        return found
 
     def _failing(self) -> dict[str, Mapping[str, Failing]]:
         """What fails, by kind and name."""

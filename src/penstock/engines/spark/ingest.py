@@ -11,7 +11,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from penstock.engines.spark.failing import FailingOnes, reason_of
 from penstock.engines.spark.operators.base import ARRIVED, END, LATE, TIME, TIMELESS, UNKNOWN
 from penstock.engines.spark.reading import MOST_ROWS, Broken, Ended, Pace, Reader, clock_us, refuse
 from penstock.engines.spark.relations import Relations
-from penstock.engines.spark.sources.base import Arrived, Source, Ticket
+from penstock.engines.spark.sources.base import Arrived, KnownFile, RemembersFiles, Source, Ticket
 from penstock.engines.spark.sources.dead_letters import DeadLetters
 from penstock.engines.spark.stamping import stamped
 from penstock.engines.spark.steps import Held
@@ -67,6 +67,7 @@ class Ingested:
     standing: Standing
     tickets: tuple[Ticket, ...] = ()
     versions: tuple[tuple[str, int, Ref], ...] = ()
+    finished: tuple[KnownFile, ...] = ()
     feed: Feed | None = None
 
     @property
@@ -88,6 +89,7 @@ class Feed:
     standing: Standing  # never changed, but replaced
     idle_us: int | None  # as the stream's options say
     make: Callable[[], Source] | None = None
+    known: list[KnownFile] = field(default_factory=list)  # files that were read
     heard_us: int = 0
     closed: bool = False
     removed: bool = False
@@ -133,8 +135,7 @@ class Feeder:
         reader = None
         if check and not feed.closed:
             try:
-                source = feed.source or _made(feed)
-                source.open(feed.standing.position, now_us)
+                source = _opened(feed, feed.standing.position, now_us)
             except PenstockError:
                 raise
             except Exception as error:
@@ -262,9 +263,7 @@ class Feeder:
         position = feed.standing.position
 
         def opened() -> Source:
-            source = feed.source or _made(feed)
-            source.open(position, clock_us())
-            return source
+            return _opened(feed, position, clock_us())
 
         with self._lock:
             if not feed.removed:
@@ -308,7 +307,7 @@ class Feeder:
             self._store.delete(batch.ref.ref.name for batch in batches if batch.ref.ref is not None)
             raise
         feed.heard_us = now_us
-        self._put_down(feed, standing, batches, arrived.tickets)
+        self._put_down(feed, standing, batches, arrived)
 
     def _log(
         self, feed: Feed, standing: Standing, arrived: Arrived, batches: list[Batch], now_us: int
@@ -376,12 +375,25 @@ class Feeder:
         )
 
     def _put_down(
-        self, feed: Feed, standing: Standing, batches: list[Batch], tickets: tuple[Ticket, ...] = ()
+        self, feed: Feed, standing: Standing, batches: list[Batch], arrived: Arrived | None = None
     ) -> None:
         n = standing.batches
         standing.batches += len(batches)
         feed.standing = standing
-        self._deliver(Ingested(feed.stream.name, n, tuple(batches), standing, tickets, feed=feed))
+        tickets, finished = ((), ()) if arrived is None else (arrived.tickets, arrived.finished)
+        feed.known += finished
+        self._deliver(
+            Ingested(feed.stream.name, n, tuple(batches), standing, tickets, finished=finished, feed=feed)
+        )
+
+
+def _opened(feed: Feed, position: Any, now_us: int) -> Source:
+    """A stream's source, open where its log stands."""
+    source = feed.source or _made(feed)
+    if isinstance(source, RemembersFiles):
+        source.remember(feed.known)
+    source.open(position, now_us)
+    return source
 
 
 def _made(feed: Feed) -> Source:

@@ -63,6 +63,13 @@ class Inputs:
         """The place of a stream in the total order."""
         return self._numbers[stream]
 
+    def problems(self) -> dict[str, str]:
+        """Streams of which something is wrong that does not stop them, such as unreadable files."""
+        now = {name: feed.source for name, feed in list(self.feeds.items())}
+        return {
+            f"stream {name}": "; ".join(one.problems) for name, one in now.items() if one and one.problems
+        }
+
     def use(self, query: Query, catalog: Catalog) -> None:
         """Gets ready what a query reads."""
         for node in query.root.post_order():
@@ -87,6 +94,7 @@ class Inputs:
             standing,
             None if idle is None else round(seconds(idle) * 1e6),
             None if isinstance(source, PushSource) else partial(self._make, stream),
+            self._log.known_files(stream.name),
         )
         self.feeds[stream.name] = feed
         self._opened(feed)

@@ -287,7 +287,7 @@ def test_rows_do_not_depend_on_how_a_file_is_cut_into_blocks(tmp_path: Path) -> 
     text = [f'{{"n": {n}}}' if n % 7 else f'{{"n": "{n}"}}' for n in range(300)]
     (tmp_path / "a.json").write_text("\n".join(text))
     source = opened(stream("json", path="a.json"), tmp_path)
-    source._supply._walk._reader.block_bytes = 40  # type: ignore[attr-defined]
+    source._supply._walk._file._reader.block_bytes = 40  # type: ignore[attr-defined]
     small, large = drained(source), drained(opened(stream("json", path="a.json"), tmp_path))
     assert rows(small) == rows(large)
     assert reasons(small) == reasons(large)

@@ -1,35 +1,56 @@
 """A directory that files keep arriving in. Each is complete when it appears: written elsewhere, then renamed.
 
-Files are taken in the order in which they came to the directory, which is their change time (a rename sets
-it; the modification time of a file that was moved in may be of long ago). The position need not list every
-file that was read: those that had changed well before the newest one seen, when the directory was last
-looked through, are all read, and only names from after that are kept.
+A file is known by its path within the directory. It is read once, whatever becomes of its inode, of its
+directory or of the whole project: a state that is moved or copied with its data goes on exactly. Paths of
+files that were read are handed out beside the position (`Arrived.finished`) and come back by `remember`; the
+position itself holds only the files that were begun. Files found by one look are read in the order of their
+modification times, and of their paths where those are equal.
+
+A file that cannot be read now is set aside, and tried again after growing pauses; the others go on meanwhile.
+What is wrong is in `problems`: files set aside, files that were changed after they were read, subdirectories
+that are passed over.
 
 The stream ends when a file of the name that the option `end` gives is there, such as Hadoop's `_SUCCESS`, and
-all others are read; without the option it never does.
+all others are read; without the option it never does. A file set aside is waited for, unless it was removed.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.engines.spark.sources.base import Arrived, BadRow
-from penstock.engines.spark.sources.chunks import Reader
-from penstock.engines.spark.sources.files import counts
+from penstock.engines.spark.failing import FailingOnes
+from penstock.engines.spark.sources.base import Arrived, BadRow, KnownFile
+from penstock.engines.spark.sources.chunks import Reader, UnreadableFileError
+from penstock.engines.spark.sources.directory import DirectoryWatch, Found, counts
 from penstock.engines.spark.sources.options import Options
-from penstock.engines.spark.sources.walk import Walk
+from penstock.engines.spark.sources.walk import MOST_TOLD, FileWalk
 
-#: Looking through a directory may miss files that come at that moment; older ones than this it has seen.
-SETTLED_NS = 2_000_000_000
 #: How often the directory is asked whether it has changed.
 LOOK_US = 20_000
-#: After a change, it is looked through for so long, since its own time stamp is coarse.
-QUIET_US = 2_000_000
+#: How many of the files that were read are looked at for changes, and how often.
+CHECKED_AT_ONCE = 20
+CHECK_US = 100_000
+
+_START = (0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that is not read to its end: what it looked like, when it arrived, and where reading stands."""
+
+    path: str
+    size: int
+    modified_ns: int
+    arrived_us: int
+    inside: tuple[int, ...] = _START
 
 
 class Arriving:
@@ -41,132 +62,253 @@ class Arriving:
     def __init__(self, options: Options, schema: pa.Schema, reader: Reader) -> None:
         self._options = options
         self._directory = options.path("path", "the directory that files arrive in")
+        self._recursive = options.flag("recursive", False)
         self._end = options.text("end", "")
         if self._end and counts(self._end):
             raise options.error("end", f"'{self._end}' would be read as data; begin its name with . or _")
         self.ended = False
+        self.problems: tuple[str, ...] = ()
         self._nothing = schema.empty_table()
-        self._walk = Walk(reader, schema)
-        #: Files on their way, in order: change time in ns, name, and when they arrived.
-        self._pending: deque[tuple[int, str, int]] = deque()
-        self._seen: set[str] = set()
-        #: Of files that are done: the change time below which all are, and the others by name.
-        self._settled_ns = 0
-        self._done: dict[str, int] = {}
-        self._newest_ns = 0
-        self._modified_ns = -1
-        self._changed_us = self._polled_us = self._last_us = 0
+        self._walk = FileWalk(reader, schema)
+        #: Files that were read to their end, and handed out as such.
+        self._known: dict[str, KnownFile] = {}
+        #: The same, not handed out yet, when a state of an older version is opened.
+        self._owed: dict[str, KnownFile] = {}
+        self._position: Any = None
+        self._begin_anew([], 0)
+
+    def remember(self, files: Iterable[KnownFile]) -> None:
+        """Files that were read before a restart; to be called before `open`."""
+        self._known = {file.path: file for file in files}
 
     def open(self, position: Any | None, start_us: int) -> None:
-        """Goes on behind the files that were read."""
+        """Goes on behind the files that were read, inside those that were begun."""
         if not self._directory.is_dir():
             raise self._options.error(
                 "path", f"there is no directory {self._directory}; make it, files arrive in it later"
             )
-        self._polled_us = self._last_us = self._changed_us = start_us
-        if position is not None:
-            self._settled_ns, self._done = position["settled_ns"], dict(position["done"])
-            self._newest_ns = max([self._settled_ns, *self._done.values()])
-        new = self._new_files()
-        if position is not None and position["file"] is not None:
-            # The file being read comes first, also if it is gone: then the walk says so and goes on.
-            name, *inside = position["file"]
-            current = [file for file in new if file[1] == name] or [(self._settled_ns, name)]
-            new = current + [file for file in new if file[1] != name]
-            self._walk.resume(inside)
-        self._take_in(new, start_us)
+        by_path = position is None or "begun" in position
+        self._position = position if by_path else self._position_by_path(position)
+        self._go_on(start_us)
 
     def poll(self, now_us: int, most_rows: int) -> Arrived | None:
         """Rows of files that are there by now."""
-        closing = self._end in self._seen  # so the look that follows finds every file that came before
-        self._look(now_us)
-        before = (self._walk.file, self._walk.inside)
-        tables: list[pa.Table] = []
-        times: list[Any] = []
-        bad: list[BadRow] = []
-        left = most_rows
-        while left and not bad and (table := self._walk.peek()) is not None:
-            self._finish_files()
-            table = table.slice(0, left)
-            bad += self._walk.take(table.num_rows)
-            left -= table.num_rows
-            if table.num_rows:
-                self._last_us = max(self._last_us, self._pending[0][2])
-                tables.append(table)
-                times.append(np.full(table.num_rows, self._last_us, np.int64))
-        # Looking ahead finds the end of the file, and may pass bad rows: they belong to this position.
-        self._walk.peek()
-        bad += self._walk.take(0)
-        self._finish_files()
-        self.ended = closing and not self._pending
-        if not tables and not bad and before == (self._walk.file, self._walk.inside):
-            return None
-        whole = pa.concat_tables(tables) if tables else self._nothing
-        arrived = np.concatenate(times) if times else np.empty(0, np.int64)
-        return Arrived(whole, arrived, self._position(), tuple(bad))
+        try:
+            return self._poll(now_us, most_rows)
+        except BaseException:
+            self._go_on(now_us)  # what was taken and not handed out is read again
+            raise
+        finally:
+            self._report()
 
     def next_us(self, now_us: int) -> int:
         """Now, if a file waits; else after a short while."""
-        return now_us if self._pending else now_us + LOOK_US
+        return now_us if self._current is not None or self._waiting else now_us + LOOK_US
 
     def close(self) -> None:
         """Closes the file."""
         self._walk.close()
 
-    def _look(self, now_us: int) -> None:
-        """Finds files that are new. A directory that has not changed for a while is not looked through."""
+    # --- where it stands ---
+
+    def _begin_anew(self, begun: Iterable[_File], now_us: int) -> None:
+        self._watch = DirectoryWatch(self._directory, self._recursive)
+        self._waiting: deque[_File] = deque(begun)
+        self._current: _File | None = None
+        self._aside: dict[str, _File] = {}
+        self._failing = FailingOnes()
+        self._finished: dict[str, KnownFile] = dict(self._owed)
+        self._changed: set[str] = set()
+        self._unchecked: Iterator[KnownFile] = iter(())
+        self._polled_us = self._last_us = now_us
+        self._checked_us = now_us - CHECK_US
+
+    def _go_on(self, now_us: int) -> None:
+        """Stands where the position says that was last handed out."""
+        begun = [] if self._position is None else self._position["begun"]
+        self._begin_anew([_begun(entry, now_us) for entry in begun], now_us)
+
+    def _position_by_path(self, old: Any) -> Any:
+        """Takes over the position of an older version, which knew files by change time."""
+        settled_ns, done, file = old["settled_ns"], old["done"], old["file"]
+        reading = None if file is None else file[0]
+        there = DirectoryWatch(self._directory, recursive=False).look(0, lambda _: False)
+        self._owed = {
+            one.path: KnownFile(one.path, one.size, one.modified_ns)
+            for one in there
+            if one.path != reading and (one.changed_ns < settled_ns or one.path in done)
+        }
+        begun = [one for one in there if one.path == reading]
+        return {"begun": [[one.path, *file[1:], one.size, one.modified_ns] for one in begun]}
+
+    def _is_known(self, path: str) -> bool:
+        return path in self._known or path in self._finished or path in self._unread
+
+    # --- reading ---
+
+    def _poll(self, now_us: int, most_rows: int) -> Arrived | None:
+        closing = bool(self._end) and (self._directory / self._end).exists()
+        # Files that came before the one that says the end are found by a look that comes after it.
+        last_look = closing and self._current is None and not self._waiting
+        self._look(now_us, everything=last_look)
+        self._check_known(now_us)
+        tables: list[pa.Table] = []
+        times: list[npt.NDArray[np.int64]] = []
+        bad: list[BadRow] = []
+        left = most_rows
+        moved = False
+        while left and not bad and self._next_file():
+            table = self._peek(now_us)
+            if table is None:
+                continue
+            assert self._current is not None
+            table = table.slice(0, left)
+            bad += self._walk.take(table.num_rows)
+            moved = True
+            left -= table.num_rows
+            if table.num_rows:
+                self._last_us = max(self._last_us, self._current.arrived_us)
+                tables.append(table)
+                times.append(np.full(table.num_rows, self._last_us, np.int64))
+        # Looking ahead finds the end of the file, and may pass bad rows: they belong to this position.
+        if self._current is not None and self._peek(now_us) is not None:
+            bad += self._walk.take(0)
+        if last_look and self._current is None and not self._waiting:
+            bad += self._give_up_removed()
+            self.ended = not self._aside
+        if not moved and not bad and not self._finished:
+            return None
+        whole = pa.concat_tables(tables) if tables else self._nothing
+        arrived = np.concatenate(times) if times else np.empty(0, np.int64)
+        position = {"begun": [_entry(file) for file in self._begun()]}
+        finished = tuple(self._finished.values())
+        self._known |= self._finished
+        self._position, self._finished, self._owed = position, {}, {}
+        return Arrived(whole, arrived, position, tuple(bad), finished=finished)
+
+    def _next_file(self) -> bool:
+        """Whether there is a file to read; begins with the next one if it must."""
+        while self._current is None and self._waiting:
+            file = self._waiting.popleft()
+            try:
+                stat = os.stat(self._directory / file.path)
+            except FileNotFoundError:
+                if file.inside == _START:
+                    continue  # As if it had never come.
+            except OSError:
+                pass  # Reading it says what is wrong.
+            else:
+                if file.inside == _START:
+                    file = replace(file, size=stat.st_size, modified_ns=stat.st_mtime_ns)
+            self._walk.begin(self._directory / file.path, file.inside)
+            self._current = file
+        return self._current is not None
+
+    def _peek(self, now_us: int) -> pa.Table | None:
+        """Rows of the file being read; None if it is through, or cannot be read on and is set aside."""
+        file = self._current
+        assert file is not None
         try:
-            modified_ns = os.stat(self._directory).st_mtime_ns
-            if modified_ns != self._modified_ns:
-                self._modified_ns, self._changed_us = modified_ns, now_us
-            if now_us - self._changed_us <= QUIET_US:
-                self._take_in(self._new_files(), now_us)
-        except FileNotFoundError:
-            # Somebody removed the directory, or a file just now: the next look sees what there is.
-            self._modified_ns = -1
+            table = self._walk.peek()
+        except UnreadableFileError as problem:
+            self._current = None
+            if problem.gone and self._walk.inside == list(_START):
+                self._failing.succeeded(file.path)
+                return None
+            reason = "it was removed before it was read to its end" if problem.gone else str(problem)
+            self._aside[file.path] = replace(file, inside=tuple(self._walk.inside))
+            self._failing.failed(file.path, reason, now_us / 1e6)
+            return None
+        if table is None:
+            self._current = None
+            self._finished[file.path] = KnownFile(file.path, file.size, file.modified_ns)
+            self._walk.close()
+        self._failing.succeeded(file.path)
+        return table
+
+    def _begun(self) -> Iterator[_File]:
+        """Files of which some rows were handed out, that which is being read first."""
+        if self._current is not None:
+            yield replace(self._current, inside=tuple(self._walk.inside))
+        for file in (*self._waiting, *self._aside.values()):
+            if file.inside != _START:
+                yield file
+
+    def _give_up_removed(self) -> list[BadRow]:
+        """At the end of the stream, files that were removed half read are not waited for."""
+        given_up = [file for file in self._aside.values() if not (self._directory / file.path).exists()]
+        for file in given_up:
+            del self._aside[file.path]
+            self._finished[file.path] = KnownFile(file.path, file.size, file.modified_ns)
+        return [
+            BadRow("", "the file was removed before it was read to its end", file.path) for file in given_up
+        ]
+
+    # --- looking ---
+
+    def _look(self, now_us: int, everything: bool) -> None:
+        """Takes in files that are new, and those set aside whose pause is over."""
+        for path in [path for path in self._aside if self._failing.may_try(path, now_us / 1e6)]:
+            self._waiting.appendleft(self._aside.pop(path))
+        self._unread = {file.path for file in self._waiting} | self._aside.keys()
+        if self._current is not None:
+            self._unread.add(self._current.path)
+        try:
+            found = self._watch.look(now_us, self._is_known, everything)
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            raise self._options.error(
+                "path", f"the directory {self._directory} cannot be looked through: {why}"
+            ) from problem
+        self._waiting.extend(self._arrived(file, now_us) for file in found)
         self._polled_us = now_us
 
-    def _new_files(self) -> list[tuple[int, str]]:
-        waiting = {name for _, name, _ in self._pending}
-        listed: set[str] = set()
-        new: list[tuple[int, str]] = []
-        with os.scandir(self._directory) as entries:
-            for entry in entries:
-                listed.add(entry.name)
-                if entry.name not in self._seen and counts(entry.name) and entry.is_file():
-                    changed_ns = entry.stat().st_ctime_ns
-                    if (
-                        changed_ns >= self._settled_ns
-                        and entry.name not in self._done
-                        and entry.name not in waiting
-                    ):
-                        new.append((changed_ns, entry.name))
-        self._seen = listed
-        return sorted(new)
+    def _arrived(self, file: Found, now_us: int) -> _File:
+        # A rename sets the change time: it says when the file came, if that was since the last look.
+        arrived_us = min(max(file.changed_ns // 1000, self._polled_us), now_us)
+        return _File(file.path, file.size, file.modified_ns, arrived_us)
 
-    def _take_in(self, new: list[tuple[int, str]], now_us: int) -> None:
-        for changed_ns, name in new:
-            self._newest_ns = max(self._newest_ns, changed_ns)
-            arrived_us = min(max(changed_ns // 1000, self._polled_us), now_us)
-            self._pending.append((changed_ns, name, arrived_us))
-            self._walk.add([self._directory / name])
-
-    def _finish_files(self) -> None:
-        """Notes which files the walk has left behind."""
-        current = self._walk.file
-        left = len(self._pending)
-        while self._pending and (current is None or self._pending[0][1] != current.name):
-            changed_ns, name, _ = self._pending.popleft()
-            self._done[name] = changed_ns
-        if len(self._pending) == left:
+    def _check_known(self, now_us: int) -> None:
+        """Looks whether some of the files that were read have changed since; the next time at others."""
+        if now_us - self._checked_us < CHECK_US:
             return
-        # A file found late may have changed before others that are read: none that waits may count as read.
-        oldest_ns = min((changed_ns for changed_ns, _, _ in self._pending), default=self._newest_ns)
-        settled_ns = min(oldest_ns, self._newest_ns - SETTLED_NS)
-        if settled_ns > self._settled_ns:
-            self._settled_ns = settled_ns
-            self._done = {name: at for name, at in self._done.items() if at >= settled_ns}
+        self._checked_us = now_us
+        for _ in range(min(CHECKED_AT_ONCE, len(self._known))):
+            file = next(self._unchecked, None)
+            if file is None:
+                self._unchecked = iter(list(self._known.values()))
+                return
+            try:
+                stat = os.stat(self._directory / file.path)
+            except OSError:
+                self._changed.discard(file.path)  # it is gone, which is nobody's concern once it was read
+                continue
+            if (stat.st_size, stat.st_mtime_ns) == (file.size, file.modified_ns):
+                self._changed.discard(file.path)
+            else:
+                self._changed.add(file.path)
 
-    def _position(self) -> dict[str, Any]:
-        file = None if self._walk.file is None else [self._walk.file.name, *self._walk.inside]
-        return {"settled_ns": self._settled_ns, "done": dict(self._done), "file": file}
+    def _report(self) -> None:
+        """What other threads see: replaced, never changed."""
+        texts = [f"{path} cannot be read: {one.reason}" for path, one in self._failing.now.items()]
+        texts += [f"{path} cannot be looked through: {why}" for path, why in self._watch.unlisted.items()]
+        texts += [
+            f"{path} was changed after it was read, and is not read again; put new rows into another file"
+            for path in sorted(self._changed)
+        ]
+        if len(texts) > MOST_TOLD:
+            texts = [*texts[:MOST_TOLD], f"and {len(texts) - MOST_TOLD} more"]
+        passed = self._watch.passed_over
+        if passed:
+            shown = ", ".join(passed[:3]) + (", …" if len(passed) > 3 else "")
+            texts.append(f"subdirectories are passed over ({shown}); recursive 'true' reads them, too")
+        self.problems = tuple(texts)
+
+
+def _entry(file: _File) -> list[Any]:
+    return [file.path, *file.inside, file.size, file.modified_ns]
+
+
+def _begun(entry: list[Any], now_us: int) -> _File:
+    path, *inside, size, modified_ns = entry
+    return _File(path, size, modified_ns, now_us, tuple(inside))

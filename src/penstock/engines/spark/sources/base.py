@@ -9,8 +9,9 @@ for rows that come from outside, never looks at a clock.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,15 @@ class BadRow:
     text: str
     reason: str
     place: str
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A file that was read: its path within the stream's directory, and what it looked like then."""
+
+    path: str
+    size: int
+    modified_ns: int
 
 
 class Ticket:
@@ -69,6 +79,16 @@ class Arrived:
     bad: tuple[BadRow, ...] = ()
     #: To complete once rows and position are committed.
     tickets: tuple[Ticket, ...] = ()
+    #: Files that are read to their end with these rows, to be remembered beside the position.
+    finished: tuple[KnownFile, ...] = ()
+
+
+@runtime_checkable
+class RemembersFiles(Protocol):
+    """A source that gets back, before it is opened, the files that it has handed out as finished."""
+
+    def remember(self, files: Iterable[KnownFile]) -> None:
+        """All of them that were taken in."""
 
 
 class Source(Protocol):
@@ -85,6 +105,10 @@ class Source(Protocol):
     @property
     def full_speed(self) -> bool:
         """Rows come as fast as they are taken."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong and does not stop the stream, such as unreadable files; any thread may look."""
 
     def open(self, position: Any | None, start_us: int) -> None:
         """Starts, or goes on after `position`; `start_us` is now."""

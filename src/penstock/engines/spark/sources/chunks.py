@@ -9,9 +9,18 @@ from typing import Protocol
 import pyarrow as pa
 
 from penstock.engines.spark.sources.base import BadRow
+from penstock.errors import SourceError
 
 #: Where a block begins: bytes and lines before it; for Parquet rows and 0.
 Cursor = tuple[int, int]
+
+
+class UnreadableFileError(SourceError):
+    """A file cannot be read (on) now: its text says why."""
+
+    def __init__(self, reason: str, gone: bool = False) -> None:
+        super().__init__(reason)
+        self.gone = gone
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from penstock.engines.spark.sources.base import BadRow
 from penstock.engines.spark.sources.chunks import Reader
 from penstock.engines.spark.sources.csv_lines import SPACES, CsvLines
+from penstock.engines.spark.sources.directory import counts
 from penstock.engines.spark.sources.fit import EPOCHS, Fitter
 from penstock.engines.spark.sources.json_lines import JsonLines
 from penstock.engines.spark.sources.lines import LineReader
@@ -46,8 +47,9 @@ class Files:
                 raise self._options.error(
                     "path", f"{name} is gone, which was being read; put it back to go on, or drop the stream"
                 )
-            self._walk.resume(inside)
-        self._walk.add(files)
+            self._walk.add(files, inside)
+        else:
+            self._walk.add(files)
 
     def peek(self) -> pa.Table | None:
         """Rows of the file being read."""
@@ -61,6 +63,11 @@ class Files:
     def place(self) -> list[Any]:
         """The file, relative to the SQL's directory, and where in it."""
         return [None if self._walk.file is None else self._name(self._walk.file), *self._walk.inside]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Files that could not be read."""
+        return self._walk.problems
 
     def close(self) -> None:
         """Closes the file."""
@@ -83,11 +90,6 @@ def list_files(options: Options, path: Path) -> list[Path]:
     if not found:
         raise options.error("path", f"there is no file in {path}")
     return found
-
-
-def counts(name: str) -> bool:
-    """Whether a file of that name is data, not something being written."""
-    return not name.startswith((".", "_"))
 
 
 def make_reader(format_: str, options: Options, schema: pa.Schema) -> Reader:

@@ -30,6 +30,8 @@ START = "2026-01-01 00:00:00"
 class Generator:
     """Made-up rows, a block at a time; a supply for `Replay`."""
 
+    problems: tuple[str, ...] = ()
+
     def __init__(self, options: Options, schema: pa.Schema, pace: Pace | None = None) -> None:
         self._schema = schema
         self._seed = options.whole("seed", 0)

@@ -36,6 +36,7 @@ class PushSource:
 
     live = True
     full_speed = False
+    problems: tuple[str, ...] = ()
 
     def __init__(self, stream: str, schema: pa.Schema, clock_us: Callable[[], int] = wall_us) -> None:
         self._stream, self._schema, self._clock_us = stream, schema, clock_us

@@ -33,6 +33,10 @@ class Supply(Protocol):
     def place(self) -> Any:
         """Where it stands; can be written as JSON."""
 
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong and does not stop it; any thread may look."""
+
     def close(self) -> None:
         """Lets go of what it holds."""
 
@@ -48,6 +52,11 @@ class Replay:
         self.full_speed = pace is None
         self.ended = False
         self._rows = self._before_ns = self._first_us = self._opened_us = 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What the supply says."""
+        return self._supply.problems
 
     def open(self, position: Any | None, start_us: int) -> None:
         """Starts or goes on."""

@@ -51,6 +51,7 @@ class StructuredSource:
 
     live = True
     full_speed = False
+    problems: tuple[str, ...] = ()
 
     def __init__(self, stream: str, format_: str, options: Mapping[str, str], schema: pa.Schema) -> None:
         self._stream, self._format, self._options, self._schema = stream, format_, options, schema
