@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from penstock.engines.spark.sources import lines
+from penstock.engines.spark.sources import csv_records, lines
 from penstock.engines.spark.sources.parquet_rows import ParquetReader
 from penstock.engines.spark.sources.registry import make
 from penstock.engines.spark.sources.types import arrow_schema
@@ -194,11 +194,91 @@ def test_a_bad_csv_line_is_set_aside_with_its_reason(tmp_path: Path, line: bytes
     assert reasons(found) == [("a.csv, line 3", reason)]
 
 
-def test_a_line_is_a_row_also_inside_quotes(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text('room,n\n"a\nb",1\nc,2\n')
+def test_a_quoted_value_may_have_line_breaks(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('room,n\n"a\nb",1\n"c ""d""\r\n\n",2\n"e","x\ny"\nf,3\n')
+    one = stream("csv", path="a.csv")
+    found = drained(opened(one, tmp_path))
+    assert [(row["room"], row["n"]) for row in rows(found)] == [("a\nb", 1), ('c "d"\r\n\n', 2), ("f", 3)]
+    assert reasons(found) == [("a.csv, line 7", "column n: 'x\\ny' is not an int")]
+    same_wherever_resumed(one, tmp_path, 1)
+
+
+def test_a_quote_that_is_not_closed_spoils_its_own_line_only(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('room,n\n"a,1\n"b",2\n5" pipe,3\nc,4\n6" pipe,5\n"d\ne",6\n"f,7\ng,8\n')
+    one = stream("csv", path="a.csv")
+    found = drained(opened(one, tmp_path))
+    assert [row["n"] for row in rows(found)] == [2, 3, 4, 5, 6, 8]
+    assert reasons(found) == [
+        ("a.csv, line 2", "a quote is not closed"),
+        ("a.csv, line 9", "a quote is not closed"),
+    ]
+    same_wherever_resumed(one, tmp_path, 1)
+
+
+def test_a_row_of_many_lines_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csv_records, "MOST_ROW_BYTES", 50)
+    long = "x\n" * 30
+    (tmp_path / "a.csv").write_text(f'room,n\n"a\nb",1\n"{long}",2\nc,3\n')
     found = drained(opened(stream("csv", path="a.csv"), tmp_path))
-    assert [row["room"] for row in rows(found)] == ['b"', "c"]
-    assert reasons(found) == [("a.csv, line 2", "a quote is not closed")]
+    assert [row["n"] for row in rows(found)] == [1, 3]
+    assert len(reasons(found)) == 31
+
+
+def test_names_in_a_header_may_have_line_breaks(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('\ufeff"a\nb",n\nx,1\n"y\n",2\n')
+    one = stream("csv", Schema((Field("a\nb", "string"), Field("n", "int"))), path="a.csv")
+    assert rows(drained(opened(one, tmp_path))) == [{"a\nb": "x", "n": 1}, {"a\nb": "y\n", "n": 2}]
+    same_wherever_resumed(one, tmp_path, 1)
+
+
+def test_a_header_that_names_no_column_is_an_error_and_brings_no_row(tmp_path: Path) -> None:
+    one = stream("csv", path="*.csv")
+    (tmp_path / "b.csv").write_text("hall;1\nattic;2\n")
+    with pytest.raises(SourceError) as caught:
+        opened(one, tmp_path)
+    assert str(caught.value) == (
+        "stream 's', option 'path': b.csv cannot be read: its header 'hall;1' names none of the columns "
+        "t, room, temp, n; if it has no header, or another delimiter, say so in the options"
+    )
+    (tmp_path / "a.csv").write_text("room,other\nhall,1\n")
+    (tmp_path / "c.csv").write_text("")
+    source = opened(one, tmp_path)
+    found = drained(source)
+    assert rows(found) == [{**NOTHING, "room": "hall"}]
+    assert [place for place, _ in reasons(found)] == ["b.csv"]
+    assert source.problems[0].startswith("b.csv: the file cannot be read on: its header 'hall;1' names none")
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(SourceError, match="of its columns x none is one of t, room, temp, n"):
+        opened(stream("parquet", path="a.parquet"), tmp_path)
+
+
+def test_subdirectories_are_read_if_asked_and_told_of_else(tmp_path: Path) -> None:
+    for name, n in (("in/b.json", 2), ("in/a/c.json", 1), ("in/_temporary/d.json", 3)):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f'{{"n": {n}}}\n')
+    flat, deep = stream("json", path="in"), stream("json", path="in", recursive="true")
+    source = opened(flat, tmp_path)
+    assert [row["n"] for row in rows(drained(source))] == [2]
+    assert source.problems == ("subdirectories are passed over (a); recursive 'true' reads them, too",)
+    source = opened(deep, tmp_path)
+    assert [row["n"] for row in rows(drained(source))] == [1, 2]
+    assert source.problems == ()
+    same_wherever_resumed(deep, tmp_path, 1)
+    (tmp_path / "in" / "b.json").unlink()
+    with pytest.raises(SourceError, match=r"no file in .*in; recursive 'true' reads its subdirectories, too"):
+        opened(flat, tmp_path)
+
+
+@pytest.mark.parametrize("size", [1, 7, 1 << 20])
+def test_going_on_inside_a_compressed_file_is_exact(tmp_path: Path, size: int) -> None:
+    text = "room,n\n" + "".join(f'"{n}\n",{n}\n' for n in range(30))
+    halves = gzip.compress(text[:100].encode()) + gzip.compress(text[100:].encode())
+    (tmp_path / "a.csv.gz").write_bytes(halves)
+    one = stream("csv", path="a.csv.gz")
+    source = opened(one, tmp_path)
+    source._supply._walk._file._reader.block_bytes = size  # type: ignore[attr-defined]
+    assert [row["n"] for row in rows(drained(source))] == list(range(30))
+    same_wherever_resumed(one, tmp_path, 4)
 
 
 def test_huge_strings_and_lines_that_are_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ import pyarrow as pa
 from penstock.engines.spark.failing import FailingOnes
 from penstock.engines.spark.sources.base import Arrived, BadRow, KnownFile
 from penstock.engines.spark.sources.chunks import Reader, UnreadableFileError
-from penstock.engines.spark.sources.directory import DirectoryWatch, Found, counts
+from penstock.engines.spark.sources.directory import DirectoryWatch, Found, counts, passed_over
 from penstock.engines.spark.sources.options import Options
 from penstock.engines.spark.sources.walk import MOST_TOLD, FileWalk
 
@@ -298,11 +298,7 @@ class Arriving:
         ]
         if len(texts) > MOST_TOLD:
             texts = [*texts[:MOST_TOLD], f"and {len(texts) - MOST_TOLD} more"]
-        passed = self._watch.passed_over
-        if passed:
-            shown = ", ".join(passed[:3]) + (", …" if len(passed) > 3 else "")
-            texts.append(f"subdirectories are passed over ({shown}); recursive 'true' reads them, too")
-        self.problems = tuple(texts)
+        self.problems = (*texts, *passed_over(self._watch.passed_over))
 
 
 def _entry(file: _File) -> list[Any]:

@@ -23,6 +23,10 @@ class UnreadableFileError(SourceError):
         self.gone = gone
 
 
+class WrongColumnsError(UnreadableFileError):
+    """A file has none of the declared columns: each of its rows would be nothing but NULL."""
+
+
 @dataclass(frozen=True, slots=True)
 class Chunk:
     """Some rows of a file; each bad one with the number of good rows of this chunk that stand before it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -43,6 +43,14 @@ class _Folder:
 def counts(name: str) -> bool:
     """Whether a file or directory of that name is data, not something being written."""
     return not name.startswith((".", "_"))
+
+
+def passed_over(names: Sequence[str]) -> tuple[str, ...]:
+    """The word that these subdirectories are not read, if there are any."""
+    if not names:
+        return ()
+    shown = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+    return (f"subdirectories are passed over ({shown}); recursive 'true' reads them, too",)
 
 
 class DirectoryWatch:

@@ -10,16 +10,16 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.engines.spark.sources.base import BadRow
-from penstock.engines.spark.sources.chunks import Reader
+from penstock.engines.spark.sources.chunks import Reader, WrongColumnsError
 from penstock.engines.spark.sources.csv_lines import SPACES, CsvLines
-from penstock.engines.spark.sources.directory import counts
+from penstock.engines.spark.sources.directory import DirectoryWatch, passed_over
 from penstock.engines.spark.sources.fit import EPOCHS, Fitter
 from penstock.engines.spark.sources.json_lines import JsonLines
 from penstock.engines.spark.sources.lines import LineReader
 from penstock.engines.spark.sources.options import Options
 from penstock.engines.spark.sources.parquet_rows import ParquetReader
 from penstock.engines.spark.sources.types import shown_type
-from penstock.engines.spark.sources.walk import Walk
+from penstock.engines.spark.sources.walk import UNREADABLE, Walk
 
 #: The formats of files.
 FORMATS = ("csv", "json", "parquet")
@@ -31,11 +31,17 @@ class Files:
     def __init__(self, options: Options, schema: pa.Schema, reader: Reader) -> None:
         self._options = options
         self._path = options.path("path", "a file, a directory or a pattern like 'data/*.json'")
-        self._walk = Walk(reader, schema)
+        self._recursive = options.flag("recursive", False)
+        self._reader, self._walk = reader, Walk(reader, schema)
+        self._passed_over: tuple[str, ...] = ()
 
     def open(self, place: Any | None, start_us: int) -> None:  # noqa: ARG002
         """Finds the files; going on, those from the one that was being read."""
-        files = list_files(self._options, self._path)
+        files = list_files(self._options, self._path, self._recursive)
+        if self._path.is_dir():
+            watch = DirectoryWatch(self._path, self._recursive)
+            watch.look(0, lambda _: True)
+            self._passed_over = passed_over(watch.passed_over)
         if place is not None:
             name, *inside = place
             names = [self._name(file) for file in files]
@@ -50,6 +56,18 @@ class Files:
             self._walk.add(files, inside)
         else:
             self._walk.add(files)
+            self._check_first(files[0])
+
+    def _check_first(self, file: Path) -> None:
+        """All files may be of another kind than declared: that is said at once, not file by file."""
+        try:
+            self._reader.read(file, (0, 0))
+        except WrongColumnsError as problem:
+            raise self._options.error("path", f"{file.name} cannot be read: {problem}") from None
+        except UNREADABLE:
+            return  # By itself: the walk says so, and goes on with the next one.
+        finally:
+            self._reader.close()
 
     def peek(self) -> pa.Table | None:
         """Rows of the file being read."""
@@ -66,8 +84,8 @@ class Files:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Files that could not be read."""
-        return self._walk.problems
+        """Files that could not be read, and subdirectories that are passed over."""
+        return self._walk.problems + self._passed_over
 
     def close(self) -> None:
         """Closes the file."""
@@ -77,12 +95,17 @@ class Files:
         return os.path.relpath(file, self._options.base_dir)
 
 
-def list_files(options: Options, path: Path) -> list[Path]:
-    """What `path` stands for, by name; files that begin with `.` or `_` are left out, as in Spark."""
+def list_files(options: Options, path: Path, recursive: bool = False) -> list[Path]:
+    """What `path` stands for, by name; what begins with `.` or `_` is left out, as in Spark."""
     if path.is_file():
         return [path]
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if file.is_file() and counts(file.name))
+        below = DirectoryWatch(path, recursive)
+        found = sorted(path / file.path for file in below.look(0, lambda _: False))
+        if not found and below.passed_over:
+            raise options.error(
+                "path", f"there is no file in {path}; recursive 'true' reads its subdirectories, too"
+            )
     elif has_magic(str(path)):
         found = sorted(Path(name) for name in glob(str(path)) if Path(name).is_file())
     else:

@@ -37,7 +37,10 @@ class JsonLines:
         """JSON lines have no header."""
         return False
 
-    def parse(self, block: bytes) -> pa.Table:
+    def rows(self, block: bytes, complete: bool) -> None:
+        """Each line is a row."""
+
+    def parse(self, block: bytes, last: bytes) -> pa.Table:  # noqa: ARG002
         """The columns that Arrow reads, and maps."""
         if block.isspace():
             return self._reads.empty_table()

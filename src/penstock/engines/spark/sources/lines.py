@@ -30,6 +30,8 @@ class LineReader:
     _file: IO[bytes] | None = None
     _at: int = -1
     _rest: bytes = b""
+    #: A line that is too long and comes next: its head, and how many bytes it has.
+    _long: tuple[bytes, int] | None = None
 
     def read(self, path: Path, at: Cursor) -> Chunk | None:
         """The rows of the next whole lines."""
@@ -37,13 +39,13 @@ class LineReader:
         if path != self._path or offset != self._at:
             self._open(path, offset)
         if offset == 0:
-            head = self._take_line()
+            head = self._take_head()
             if self.format.begin(_line(head)):
-                offset, line = len(head), 1
+                offset, line = len(head), head.count(b"\n")
             else:
                 offset = len(_BOM) if head.startswith(_BOM) else 0
                 self._seek(offset)
-        block, skipped = self._take_block()
+        block, ends, skipped = self._take_block()
         if skipped:
             self._at = offset + skipped
             text = block[: MOST_TEXT * 4].decode("utf-8", "replace")[:MOST_TEXT]
@@ -54,7 +56,7 @@ class LineReader:
         if not block:
             return None
         self._at = offset + len(block)
-        table, bad = parsed(block, self.format, self.fitter)
+        table, bad = parsed(block, ends, self.format, self.fitter)
         placed = tuple(
             (before, BadRow(text, reason, _place(path, line + number)))
             for before, number, text, reason in bad
@@ -67,26 +69,67 @@ class LineReader:
         if self._file is not None:
             self._file.close()
         self._path, self._file, self._rest, self._at = None, None, b"", -1
+        self._long = None
 
     def _open(self, path: Path, offset: int) -> None:
         self.close()
         self._file = cast("IO[bytes]", gzip.open(path)) if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115
         if offset > 0:
-            self.format.begin(_line(self._take_line()))
+            self.format.begin(_line(self._take_head()))
         self._path = path
         self._seek(offset)
 
     def _seek(self, offset: int) -> None:
         assert self._file is not None
         self._file.seek(offset)
-        self._at, self._rest = offset, b""
+        self._at, self._rest, self._long = offset, b"", None
 
-    def _take_line(self) -> bytes:
+    def _take_head(self) -> bytes:
+        """The first row of a file that was just opened; the next read begins behind it."""
         assert self._file is not None
-        return self._file.readline(MOST_LINE_BYTES)
+        self._file.seek(0)
+        head = self._file.readline(MOST_LINE_BYTES)
+        end = len(head)
+        bom = len(_BOM) if head.startswith(_BOM) else 0
+        while (rows := self.format.rows(head[bom:], complete=False)) is not None and not rows.whole:
+            more = self._file.readline(MOST_LINE_BYTES)
+            if not more:
+                rows = self.format.rows(head[bom:], complete=True)
+                break
+            head += more
+        if rows is not None:
+            end = bom + rows.ends[0]
+        self._seek(end)
+        return head[:end]
 
-    def _take_block(self) -> tuple[bytes, int]:
+    def _take_block(self) -> tuple[bytes, list[int] | None, int]:
+        """Whole rows, and where they end if not each line is one.
+
+        Or the head of a line that is too long, and how many bytes that has.
+        """
+        block, skipped = self._take_lines()
+        while not skipped and block:
+            rows = self.format.rows(block, complete=False)
+            if rows is None:
+                break
+            if not rows.whole:
+                more, long = self._take_lines()
+                if long:
+                    self._long = more, long
+                elif more:
+                    block += more
+                    continue
+                rows = self.format.rows(block, complete=True)
+                return block, None if rows is None else rows.ends, 0
+            self._rest = block[rows.whole :] + self._rest
+            return block[: rows.whole], rows.ends, 0
+        return block, None, skipped
+
+    def _take_lines(self) -> tuple[bytes, int]:
         """Whole lines, or the head of a line that is too long and how many bytes that has."""
+        if self._long is not None:
+            long, self._long = self._long, None
+            return long
         assert self._file is not None
         parts, size = [self._rest], len(self._rest)
         end = self._rest.rfind(b"\n")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.engines.spark.sources.base import BadRow
-from penstock.engines.spark.sources.chunks import Chunk, Cursor
+from penstock.engines.spark.sources.chunks import Chunk, Cursor, WrongColumnsError
 from penstock.engines.spark.sources.fit import Fitter
 
 #: Rows read at once.
@@ -59,6 +59,12 @@ class ParquetReader:
         file = pq.ParquetFile(path)
         wanted = {name.lower() for name in self.fitter.schema.names}
         columns = [name for name in file.schema_arrow.names if name.lower() in wanted]
+        if not columns:
+            found = ", ".join(file.schema_arrow.names)
+            file.close()
+            raise WrongColumnsError(
+                f"of its columns {found} none is one of {', '.join(self.fitter.schema.names)}"
+            )
         groups = [file.metadata.row_group(group).num_rows for group in range(file.metadata.num_row_groups)]
         first, before = 0, 0
         while first < len(groups) and before + groups[first] <= row:

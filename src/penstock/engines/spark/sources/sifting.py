@@ -14,6 +14,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from penstock.engines.spark.sources.csv_records import Rows
 from penstock.engines.spark.sources.fit import Fitter
 
 #: Characters of a bad line that are kept.
@@ -28,11 +29,14 @@ class LineFormat(Protocol):
     def begin(self, head: bytes) -> bool:
         """Looks at the first line of a file; True if it is a header, not a row."""
 
-    def parse(self, block: bytes) -> pa.Table:
-        """All lines of a block as rows with columns that `Fitter` can fit; raises if any is wrong."""
+    def rows(self, block: bytes, complete: bool) -> Rows | None:
+        """Where rows end; None: each line is one. `complete`: nothing comes after these lines."""
+
+    def parse(self, block: bytes, last: bytes) -> pa.Table:
+        """All rows of a block, with columns that `Fitter` can fit; raises if any, or the last, is wrong."""
 
     def check(self, line: bytes) -> str | None:
-        """What is wrong with one line; None: nothing that can be seen."""
+        """What is wrong with one row; None: nothing that can be seen."""
 
 
 @dataclass(slots=True)
@@ -45,16 +49,25 @@ class _Sifted:
 
 
 def parsed(
-    block: bytes, format_: LineFormat, fitter: Fitter
+    block: bytes, ends: list[int] | None, format_: LineFormat, fitter: Fitter
 ) -> tuple[pa.Table, list[tuple[int, int, str, str]]]:
-    """The rows of a block, and its bad lines: good rows before, line number from 1, text, reason."""
-    table = _whole(block, format_)
+    """The rows of a block, and its bad ones: good rows before, line number from 1, text, reason.
+
+    `ends` is where rows end, if not each line is one.
+    """
+    if ends is None:
+        last = block.rstrip(b"\r\n").rpartition(b"\n")[2]
+        table = _whole(block, last, _line_count(block), format_)
+    else:
+        numbered = _numbered(block, ends)
+        table = _whole(block, numbered[-1][1] if numbered else b"", len(numbered), format_)
     if table is not None:
         fitted, reasons = fitter.fit(table)
         if not reasons:
             return fitted, []
     sifted = _Sifted()
-    numbered = [(number, line) for number, line in enumerate(block.split(b"\n"), 1) if line.strip()]
+    if ends is None:
+        numbered = [(number, line) for number, line in enumerate(block.split(b"\n"), 1) if line.strip()]
     if table is not None:
         sifted.tables, sifted.lines = [table], numbered
     else:
@@ -71,25 +84,40 @@ def parsed(
     return fitter.schema.empty_table() if fitted is None else fitted, placed
 
 
-def _whole(block: bytes, format_: LineFormat) -> pa.Table | None:
-    """All lines of the block as rows; None unless each line that is not blank became exactly one."""
+def _numbered(block: bytes, ends: list[int]) -> list[tuple[int, bytes]]:
+    """The rows that are not blank, each with the number of its first line."""
+    found, start, line = [], 0, 1
+    for end in ends:
+        row = block[start:end].removesuffix(b"\n")
+        if row.strip():
+            found.append((line, row))
+        line += row.count(b"\n") + 1
+        start = end
+    return found
+
+
+def _line_count(block: bytes) -> int:
+    """How many lines are not blank."""
+    if _BLANK.search(b"\n" + block) is None:
+        return block.count(b"\n") + (not block.endswith(b"\n"))
+    return sum(1 for line in io.BytesIO(block) if line.strip())
+
+
+def _whole(block: bytes, last: bytes, count: int, format_: LineFormat) -> pa.Table | None:
+    """All rows of the block; None unless there are exactly so many."""
     if not (block.isascii() or _is_utf8(block)):
         return None
     try:
-        table = format_.parse(block)
+        table = format_.parse(block, last)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowKeyError, ValueError):
         return None
-    if _BLANK.search(b"\n" + block) is None:
-        lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    else:
-        lines = sum(1 for line in io.BytesIO(block) if line.strip())
-    return table if table.num_rows == lines else None
+    return table if table.num_rows == count else None
 
 
 def _sift(numbered: list[tuple[int, bytes]], format_: LineFormat, into: _Sifted) -> None:
     if not numbered:
         return
-    table = _whole(b"\n".join(line for _, line in numbered), format_)
+    table = _whole(b"\n".join(line for _, line in numbered), numbered[-1][1], len(numbered), format_)
     if table is not None:
         into.tables.append(table)
         into.lines += numbered
@@ -117,7 +145,7 @@ def _sift(numbered: list[tuple[int, bytes]], format_: LineFormat, into: _Sifted)
 def _complaint(line: bytes, format_: LineFormat) -> str:
     """What Arrow says about a line in which nothing else was found."""
     try:
-        rows = format_.parse(line).num_rows
+        rows = format_.parse(line, line).num_rows
     except (pa.ArrowException, ValueError) as problem:
         return str(problem).splitlines()[0].removeprefix("JSON parse error: ")
     return f"there are {rows} rows in one line"

@@ -16,7 +16,8 @@ import pyarrow as pa
 from penstock.engines.spark.sources.base import BadRow
 from penstock.engines.spark.sources.chunks import Chunk, Cursor, Reader, UnreadableFileError
 
-_UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
+#: What readers raise where a file cannot be read.
+UNREADABLE = (OSError, EOFError, zlib.error, pa.ArrowException)
 #: Files that could not be read, of which each is told; of more only the number.
 MOST_TOLD = 5
 
@@ -57,6 +58,9 @@ class FileWalk:
                 return None
             if chunk.table.num_rows > self._taken:
                 self._chunk = chunk
+            elif chunk.table.num_rows < self._taken:
+                # Read from its beginning, a chunk may be smaller than it was behind the one before.
+                self._cursor, self._taken = chunk.after, self._taken - chunk.table.num_rows
             else:
                 self._passed += [bad for before, bad in chunk.bad if before >= self._taken]
                 self._cursor, self._taken = chunk.after, 0
@@ -86,7 +90,7 @@ class FileWalk:
         except UnreadableFileError:
             self._reader.close()
             raise
-        except _UNREADABLE as problem:
+        except UNREADABLE as problem:
             self._reader.close()  # what it had read ahead is not where the cursor is
             if isinstance(problem, OSError) and problem.strerror:
                 reason = problem.strerror
