@@ -92,3 +92,17 @@ def test_a_run_to_the_end_does_not_wait_for_a_stream_that_fails(spark: SparkSess
         engine.run()
         assert engine.results("of_good").num_rows == 1
         assert engine.results("of_missing")["value"].to_pylist() == ["b"]
+
+
+def test_rows_that_wait_for_a_held_query_do_not_stop_a_stream_at_full_speed(spark: SparkSession) -> None:
+    rows = 600_000
+    with Engine(spark=spark, memory_bytes=1 << 20, first_batch_rows=10_000) as engine:
+        engine.execute(
+            f"CREATE STREAM made (n BIGINT, v DOUBLE) USING generator OPTIONS (rows '{rows}', "
+            "columns.n 'sequence', columns.v 'uniform(0, 1)');"
+            "CREATE CONTINUOUS QUERY held AS SELECT n FROM made WHERE v > 0.99;"
+            f"CREATE CONTINUOUS QUERY other AS SELECT n, v FROM made WHERE n = {rows - 1};"
+        )
+        engine.suspend("held")
+        engine.start()
+        eventually(lambda: engine.results("other").num_rows == 1)

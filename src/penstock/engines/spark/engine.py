@@ -526,8 +526,11 @@ class Engine:
         )
 
     def _may_read(self) -> bool:
-        """Whether a stream at full speed may go on: not while half the memory is full of waiting rows."""
-        return self._coordinator.queued_bytes < self._memory / 2
+        """Whether a stream at full speed may go on: not while half the memory is full of rows that wait.
+
+        Unless they wait for something else: a held query, or rows of the very streams that would be read.
+        """
+        return self._coordinator.queued_bytes < self._memory / 2 or self._coordinator.turns.settled.is_set()
 
     def _call(self, action: Callable[[], Any]) -> Any:
         self._check_open()
