@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -322,10 +322,12 @@ class Engine:
     def push(
         self,
         stream: str,
-        rows: pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]],
+        rows: Any,
         timeout: float | None = 10.0,
     ) -> None:
         """Puts rows at the end of a pushed stream: all of them, or none if one does not fit.
+
+        They are dicts or tuples in any iterable, a dict of columns, a DataFrame, or anything of Arrow's.
 
         Returns when they are in the log; before the engine runs, they wait for it.
         """

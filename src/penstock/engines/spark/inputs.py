@@ -83,6 +83,8 @@ class Inputs:
 
     def _open(self, stream: Stream) -> None:
         source = self._make(stream)
+        if stream.name not in self._standings:
+            self._log.forget_known_files(stream.name)  # of another stream of that name, which was dropped
         number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], Standing())
         self._standings[stream.name] = number, standing
         self.sources[stream.name] = source

@@ -11,6 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -313,12 +315,9 @@ def test_files_that_cannot_be_read_are_tried_again_while_others_go_on(tmp_path: 
     assert log.source.problems == ()
 
 
-def test_pauses_between_tries_grow_and_the_stream_waits_with_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pauses_between_tries_grow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arrive(tmp_path, "a.parquet", text="PAR1 this is not")
-    arrive(tmp_path, "_SUCCESS", text="\n")
-    log = Logged(tmp_path, stream("parquet", TEMPS, path="in", arriving="true", end="_SUCCESS"))
+    log = Logged(tmp_path, stream("parquet", TEMPS, path="in", arriving="true"))
     tries: list[int] = []
     begin = arriving.FileWalk.begin
     monkeypatch.setattr(
@@ -328,13 +327,27 @@ def test_pauses_between_tries_grow_and_the_stream_waits_with_its_end(
         assert log.poll() is None
     pauses = [after - before for before, after in pairwise(tries)]
     assert pauses == sorted(pauses)
-    assert len(tries) < 10
+    assert 5 < len(tries) < 10
+
+
+def test_a_stream_does_not_end_before_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    arrive(tmp_path, "a.parquet", text="PAR1 this is not")
+    pq.write_table(pa.table({"n": [1, 2]}), tmp_path / "in" / "b.parquet")
+    pq.write_table(pa.table({"n": [3, 4]}), tmp_path / "in" / "c.parquet")
+    arrive(tmp_path, "_SUCCESS", text="\n")
+    log = Logged(tmp_path, stream("parquet", TEMPS, path="in", arriving="true", end="_SUCCESS"))
+    log.poll(3)
+    begun = log.position["begun"][0][0]
+    (tmp_path / "in" / begun).unlink()
+    log.reopen()
+    for _ in range(3):
+        with pytest.raises(SourceError, match=r"all is read but a\.parquet, which cannot be read: Parquet"):
+            list(map(log.poll, [9] * 5))
     assert not log.source.ended
     (tmp_path / "in" / "a.parquet").unlink()
-    log.now_us += 60_000_000
-    log.poll()
-    log.poll()
-    assert log.source.ended, "a file that was removed is not waited for"
+    assert list(map(log.poll, [9] * 3)) == [None] * 3
+    assert log.source.ended
+    assert log.bad == [f"{begun}: the file was removed before it was read to its end"]
 
 
 def test_a_directory_that_cannot_be_looked_through_is_an_error_and_later_goes_on(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ What is wrong is in `problems`: files set aside, files that were changed after t
 that are passed over.
 
 The stream ends when a file of the name that the option `end` gives is there, such as Hadoop's `_SUCCESS`, and
-all others are read; without the option it never does. A file set aside is waited for, unless it was removed.
+all others are read; without the option it never does. If only files are left that cannot be read, the stream
+fails; one that was removed is given up.
 """
 
 from __future__ import annotations
@@ -177,6 +178,12 @@ class Arriving:
             bad += self._give_up_removed()
             self.ended = not self._aside
         if not moved and not bad and not self._finished:
+            if last_look and not self.ended:
+                path = next(iter(self._aside))
+                why = self._failing.now[path].reason
+                raise self._options.error(
+                    "path", f"all is read but {path}, which cannot be read: {why}; mend it or delete it"
+                )
             return None
         whole = pa.concat_tables(tables) if tables else self._nothing
         arrived = np.concatenate(times) if times else np.empty(0, np.int64)

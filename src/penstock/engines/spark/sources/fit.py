@@ -12,6 +12,7 @@ import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ import pyarrow.compute as pc
 from penstock.engines.spark.sources.types import shown_type
 
 #: Nanoseconds of the units in which times may come as numbers.
+#: Numbers for a time with a zone are seconds, as in Spark's CAST; there are no numbers for other times.
+CAST = "cast"
+MICROS = 1_000_000
 EPOCHS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 
 _ZONED = r":\d\d.*(?:Z|[+-]\d\d(?::?\d\d)?)\s*$"
@@ -72,7 +76,10 @@ class Fitter:
         types = pa.types
         text = types.is_string(of) or types.is_large_string(of)
         number = types.is_integer(of) or types.is_floating(of) or types.is_decimal(of)
-        if types.is_timestamp(to) and (number or (text and self.epoch)):
+        if self.epoch == CAST and _has_numbers_for_times(of, to):
+            zoned = types.is_timestamp(to) and to.tz
+            return lambda values: _from_seconds(values, to) if zoned else _refused(values, to)
+        if types.is_timestamp(to) and (number or (text and self.epoch not in (None, CAST))):
             return lambda values: _from_epoch(values, self.epoch, to)
         if types.is_timestamp(to) and text:
             return lambda values: _from_text(values, to)
@@ -141,6 +148,32 @@ def _from_text(values: pa.Array, to: pa.DataType) -> pa.Array:
     with_zone = pc.if_else(zoned, cut, nothing).cast(utc)
     without = pc.if_else(zoned, nothing, cut).cast(pa.timestamp("us")).cast(utc)
     return pc.coalesce(with_zone, without).cast(to)
+
+
+def _has_numbers_for_times(of: pa.DataType, to: pa.DataType) -> bool:
+    """Whether, at any depth, a time is to be made of a number."""
+    types = pa.types
+    if types.is_temporal(to):
+        return bool(types.is_integer(of) or types.is_floating(of) or types.is_decimal(of))
+    if types.is_struct(to) and types.is_struct(of):
+        given = {field.name: field.type for field in of}
+        return any(
+            field.name in given and _has_numbers_for_times(given[field.name], field.type) for field in to
+        )
+    if of.num_fields != to.num_fields:
+        return False
+    return any(_has_numbers_for_times(of.field(n).type, to.field(n).type) for n in range(to.num_fields))
+
+
+def _from_seconds(values: pa.Array, to: pa.DataType) -> pa.Array:
+    """As Spark's CAST: digits beyond microseconds are cut off."""
+    if pa.types.is_integer(values.type):
+        micros = pc.multiply_checked(values.cast(pa.int64()), MICROS)
+    elif pa.types.is_floating(values.type):
+        micros = pc.trunc(pc.multiply(values.cast(pa.float64()), float(MICROS))).cast(pa.int64())
+    else:
+        micros = pc.trunc(pc.multiply(values, pa.scalar(Decimal(MICROS)))).cast(pa.int64())
+    return micros.cast(pa.timestamp("us")).cast(to)
 
 
 def _from_epoch(values: pa.Array, epoch: str | None, to: pa.DataType) -> pa.Array:

@@ -9,21 +9,18 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.engines.spark.sources.base import Arrived, Ticket
-from penstock.engines.spark.sources.fit import Fitter, a, shown
-from penstock.errors import SourceError, closest
+from penstock.engines.spark.sources.pushed_rows import fitted
+from penstock.errors import SourceError
 
 #: Bytes that may wait to be logged before a push blocks.
 MOST_BYTES = 64 << 20
-_MOST_SHOWN = 5
-_UNFIT = (pa.ArrowException, TypeError, ValueError, OverflowError)
 
 
 def wall_us() -> int:
@@ -51,14 +48,12 @@ class PushSource:
         with self._changed:
             return self._finished and not self._waiting
 
-    def push(
-        self, rows: pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]], timeout: float | None = None
-    ) -> Ticket:
-        """Takes all rows or, with a SourceError that says why, none.
+    def push(self, rows: Any, timeout: float | None = None) -> Ticket:
+        """Takes all rows or, with a SourceError that says why, none; `pushed_rows` says what rows can be.
 
         Blocks while too much waits to be logged, at most `timeout` seconds; but not before the engine runs.
         """
-        table = self._fitted(rows)
+        table = fitted(self._stream, self._schema, rows)
         ticket = Ticket()
         if table.num_rows == 0:
             ticket.complete()
@@ -130,62 +125,3 @@ class PushSource:
 
     def _has_room(self) -> bool:
         return not self._opened or self._bytes < MOST_BYTES
-
-    def _fitted(self, rows: pa.Table | pa.RecordBatch | Sequence[Mapping[str, Any]]) -> pa.Table:
-        if isinstance(rows, pa.RecordBatch):
-            rows = pa.Table.from_batches([rows])
-        names = (
-            rows.column_names
-            if isinstance(rows, pa.Table)
-            else sorted({name for row in rows for name in row})
-        )
-        declared = {name.lower(): name for name in self._schema.names}
-        for name in names:
-            if name.lower() not in declared:
-                hint = closest(name, self._schema.names) or f" There are {', '.join(self._schema.names)}."
-                raise SourceError(f"stream '{self._stream}' has no column '{name}'.{hint}")
-        problems: dict[int, str] = {}
-        if isinstance(rows, pa.Table):
-            table = rows.rename_columns([declared[name.lower()] for name in names])
-        else:
-            table, problems = _from_dicts([_lower(row) for row in rows], self._schema)
-        fitted, more = Fitter(self._schema).fit(table)
-        problems = dict(sorted({**more, **problems}.items()))
-        if problems:
-            listed = [f"row {row + 1}, {reason}" for row, reason in list(problems.items())[:_MOST_SHOWN]]
-            rest = len(problems) - len(listed)
-            also = f"; and {rest} more" if rest else ""
-            raise SourceError(
-                f"stream '{self._stream}' took none of {table.num_rows} rows: {'; '.join(listed)}{also}"
-            )
-        return fitted
-
-
-def _lower(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name.lower(): value for name, value in row.items()}
-
-
-def _from_dicts(rows: list[dict[str, Any]], schema: pa.Schema) -> tuple[pa.Table, dict[int, str]]:
-    """Columns of types that can be made the declared ones, and what cannot be: by row, the first reason."""
-    columns: list[pa.Array] = []
-    problems: dict[int, str] = {}
-    for field in schema:
-        values = [row.get(field.name.lower()) for row in rows]
-        type_: pa.DataType | None = field.type
-        if pa.types.is_integer(field.type):
-            type_ = None  # Asked for whole numbers, Arrow would cut 1.5 to 1.
-        elif pa.types.is_temporal(field.type) and any(isinstance(value, str) for value in values):
-            type_ = pa.string()
-            values = [value.isoformat() if isinstance(value, date) else value for value in values]
-        try:
-            columns.append(pa.array(values, type_))
-        except _UNFIT:
-            for row, value in enumerate(values):
-                try:
-                    # One by one there is nothing to infer a common type from: the declared one is meant.
-                    pa.array([value], type_ or field.type)
-                except _UNFIT:
-                    problems.setdefault(row, f"column {field.name}: {shown(value)} is not {a(field.type)}")
-                    values[row] = None
-            columns.append(pa.array(values, type_ or field.type))
-    return pa.Table.from_arrays(columns, names=schema.names), problems

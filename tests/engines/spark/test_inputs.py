@@ -1,0 +1,30 @@
+"""What queries read: files that a stream has read are known to it, not to another of the same name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+from penstock.engines.spark.commit_log import CommitLog
+from penstock.engines.spark.ingest import Feed, Standing
+from penstock.engines.spark.inputs import Inputs
+from penstock.engines.spark.outputs import Places
+from penstock.engines.spark.sources.base import KnownFile
+from penstock.sql.catalog import Catalog
+from tests.engines.spark.sources.drive import stream
+
+
+def test_files_are_known_to_a_stream_that_goes_on_and_not_to_one_that_is_created_anew(tmp_path: Path) -> None:
+    log = CommitLog(tmp_path / "penstock.db")
+    known = KnownFile("a.json", 1, 2)
+    log.add_known_files("s", [known])
+    one = stream("json", path="in", arriving="true")
+    feeds: list[Feed] = []
+    for standings in ({"s": (0, Standing())}, {}):
+        nothing = cast("Any", None)
+        inputs = Inputs(Places(tmp_path, tmp_path, None, "parquet"), nothing, log, nothing, feeds.append)
+        inputs.restore(standings)
+        inputs.number(Catalog(), Catalog(streams={"s": one}))
+        inputs._open(one)
+    assert [feed.known for feed in feeds] == [[known], []]
+    log.close()
