@@ -172,5 +172,5 @@ def test_what_depends_on_the_order_of_rows_says_so() -> None:
 def test_clocks() -> None:
     clocks = {function.name for function in FUNCTIONS if function.kind == "clock"}
     assert clocks == {
-        "now", "current_timestamp", "current_date", "curdate", "localtimestamp", "current_time", "localtime",
+        "now", "current_timestamp", "current_date", "curdate", "localtimestamp",
     }  # fmt: skip

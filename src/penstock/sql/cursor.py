@@ -210,6 +210,11 @@ _ELSEWHERE = {
     "WITHIN": "Put a window behind each stream, such as [RANGE 1 HOUR], or bound the time in ON.",
     "TUMBLING": "Write GROUP BY window(time, '1 minute').",
     "HOPPING": "Write GROUP BY window(time, '1 minute', '10 seconds').",
+    "WINDOW": "Named windows are not supported; use GROUP BY window(time, '1 minute').",
+    "RANGE": "Put the window in brackets: [RANGE 10 SECONDS].",
+    "ROWS": "Put the window in brackets: [ROWS 1000].",
+    "TOP": "A stream has no first rows; filter with WHERE, or stop the query WITH (stop = '1 hour').",
+    "#": "A comment begins with --.",
     "SESSION": "Write GROUP BY session_window(time, '1 minute').",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
@@ -11,14 +12,21 @@ from penstock.errors import closest
 from penstock.model.schema import Field
 from penstock.sql import types
 from penstock.sql.cursor import Cursor
+from penstock.sql.foreign import TYPES
 from penstock.sql.places import Span, error, of_token
 from penstock.sql.quantities import interval_seconds
+from penstock.sql.storable import unheld
 
 
 def columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[str, float] | None]:
     if at.peek() == "AS":
         raise at.error(
             f"a {kind} comes from outside; for a named SELECT write CREATE VIEW {name} AS SELECT …"
+        )
+    if at.peek() == "WITH":
+        raise at.error(
+            f"write CREATE {kind.upper()} {name} (column TYPE, …) USING format OPTIONS (path '…'), "
+            f"or CREATE VIEW {name} AS SELECT … for a named SELECT"
         )
     if not at.take("("):
         raise at.error(f"{kind} '{name}' has no columns; write CREATE {kind.upper()} {name} (column TYPE, …)")
@@ -30,6 +38,8 @@ def columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[
             if watermark is not None:
                 raise at.error("there is a watermark already; a stream has one", here)
             watermark = _watermark(at, fields)
+        elif at.peek() in ("PRIMARY KEY", "FOREIGN KEY") or (at.peek(), at.peek(1)) == ("UNIQUE", "("):
+            raise at.error(f"a {kind} has no keys; leave this out")
         else:
             column = at.name("a column")
             if any(column.lower() == field.name.lower() for field in fields):
@@ -50,23 +60,59 @@ def _type(at: Cursor) -> str:
         tokens += at.tokens_until(",")  # a comma inside map<…>
     if not tokens:
         raise at.unexpected("a type")
+    if tokens[0].text.upper() in ("AS", "METADATA"):
+        raise error(at.sql, of_token(tokens[0]), _NO_CONSTRAINTS[tokens[0].text.upper()])
     end = next((place for place in range(1, len(tokens)) if _ends_type(tokens[place])), len(tokens))
     span = Span(tokens[0].start, tokens[end - 1].end + 1)
     text = at.sql[span.start : span.end]
     try:
         type_ = str(types.parse(text))
     except (ValueError, IndexError, TypeError):
-        near = closest(text.lower(), _TYPES)
-        known = ", ".join(_TYPES)
-        raise error(
-            at.sql, span, f"'{text}' is no type; use one of {known}, with ',' behind it.{near}"
-        ) from None
+        raise error(at.sql, span, _no_type(text)) from None
+    wrong = unheld(type_)
+    if wrong is not None:
+        instead = _foreign_type(wrong) or "string, and convert it in the query"
+        raise error(at.sql, span, f"no stream or table can bring {wrong}; write {instead}")
     _check_rest(at, tokens[end:])
     return type_
 
 
+def _foreign_type(text: str) -> str | None:
+    """What to write for a type of another system, or for one that only expressions have."""
+    words = " ".join(re.split(r"\([^)]*\)|<.*", text.lower())).split()
+    return next(
+        (TYPES[found] for size in range(len(words), 0, -1) if (found := " ".join(words[:size])) in TYPES),
+        None,
+    )
+
+
+def _no_type(text: str) -> str:
+    foreign = _foreign_type(text)
+    if foreign is not None:
+        return f"there is no type {text} here; write {foreign}"
+    if re.fullmatch(r"timestamp(_ntz|_ltz)?\s*\(.*\)", text.lower()):
+        return f"there is no type {text} here; write {text.partition('(')[0].strip()}, which has microseconds"
+    known = ", ".join(_TYPES)
+    return f"'{text}' is no type; use one of {known}, with ',' behind it.{closest(text.lower(), _TYPES)}"
+
+
 def _ends_type(token: Token) -> bool:
-    return token.text.upper() in ("COMMENT", "NOT")
+    return token.text.upper() in ("COMMENT", "NOT", *_NO_CONSTRAINTS)
+
+
+#: Behind a type elsewhere, and what to do about it here.
+_NO_CONSTRAINTS = {
+    "PRIMARY KEY": "rows have no keys; leave PRIMARY KEY out",
+    "KEY": "rows have no keys; leave KEY out",
+    "UNIQUE": "rows have no keys; leave UNIQUE out",
+    "REFERENCES": "rows have no keys; leave REFERENCES out",
+    "NULL": "every column can be NULL; leave NULL out",
+    "DEFAULT": "there are no defaults; write coalesce(column, value) in the query",
+    "CHECK": "rows are not checked; filter them in the query with WHERE",
+    "GENERATED": "columns come with the rows; compute others in a view: CREATE VIEW … AS SELECT …",
+    "AS": "columns come with the rows; compute others in a view: CREATE VIEW … AS SELECT …",
+    "METADATA": "columns come with the rows; now() is when a row was taken in",
+}
 
 
 def _check_rest(at: Cursor, rest: list[Token]) -> None:
@@ -77,7 +123,8 @@ def _check_rest(at: Cursor, rest: list[Token]) -> None:
     if words[:1] == ["COMMENT"]:
         rest = rest[2:]
     if rest:
-        raise error(at.sql, of_token(rest[0]), f"expected ',' or ')', found '{rest[0].text}'")
+        why = _NO_CONSTRAINTS.get(rest[0].text.upper(), f"expected ',' or ')', found '{rest[0].text}'")
+        raise error(at.sql, of_token(rest[0]), why)
 
 
 _TYPE_NAMES = """boolean tinyint smallint int bigint float double decimal(p,s) string binary date timestamp
@@ -124,9 +171,13 @@ def _watermark(at: Cursor, fields: list[Field]) -> tuple[str, float]:
 
 
 def format_and_options(at: Cursor) -> tuple[str, Mapping[str, str]]:
+    if at.peek() == "WITH":
+        raise at.error("write USING format OPTIONS (path '…') here, such as USING csv OPTIONS (path 'x.csv')")
     if not at.take("USING"):
         raise at.unexpected("USING and a format, such as USING csv")
     format_ = at.name("the format").lower()
+    if at.peek() in ("LOCATION", "PATH", "WITH", "TBLPROPERTIES", "PARTITIONED"):
+        raise at.error(f"write options in brackets: USING {format_} OPTIONS (path '…')")
     return format_, _options(at) if at.take("OPTIONS") else {}
 
 

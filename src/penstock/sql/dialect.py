@@ -23,11 +23,26 @@ _OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
 #: last character, brackets included.
 WINDOW_SUFFIX = "window_suffix"
 
+#: Set for a string in double quotes, which other systems take for a name.
+DOUBLE_QUOTED = "double_quoted"
+
 
 _BITS = (
     (TokenType.PIPE, exp.BitwiseOr),
     (TokenType.CARET, exp.BitwiseXor),
     (TokenType.AMP, exp.BitwiseAnd),
+)
+
+
+_WITHOUT_PLACE = (
+    exp.Null,
+    exp.Boolean,
+    exp.Interval,
+    exp.HexString,
+    exp.RawString,
+    exp.Case,
+    exp.Parameter,
+    exp.Placeholder,
 )
 
 
@@ -59,6 +74,16 @@ class Dialect(Spark):
         }
 
         TERM: ClassVar = {**SparkParser.TERM, TokenType.DPIPE: exp.DPipe}
+
+        def _parse_unary(self) -> exp.Expr | None:
+            """sqlglot does not say where these stand, and an error about one would have no place."""
+            first = self._curr
+            tree = super()._parse_unary()
+            if isinstance(tree, exp.Literal) and tree.is_string and self.sql[first.start] == '"':
+                tree.meta[DOUBLE_QUOTED] = True
+            if isinstance(tree, _WITHOUT_PLACE) and "start" not in tree.meta:
+                tree.meta["start"], tree.meta["end"] = first.start, self._prev.end
+            return tree
 
         def _parse_worded(self, name: str, words: tuple[str, ...]) -> exp.Expr:
             """`substring(s FROM 2 FOR 3)`: words in the places of commas; commas do as well."""

@@ -16,12 +16,28 @@ from penstock.sql.expressions import columns as columns_of
 from penstock.sql.expressions import conjunction, conjuncts, quoted
 from penstock.sql.joins import Joined, JoinType, both, join_streams, using
 from penstock.sql.names import Scope
-from penstock.sql.places import Problem, Span, error
+from penstock.sql.places import Problem, Span, error, of_tree
 from penstock.sql.refusals import refuse_parts
 from penstock.sql.relation import Relation
 from penstock.sql.typing import can_raise
 
 _JOIN_SIDES: Mapping[str, JoinType] = {"": "inner", "LEFT": "left", "RIGHT": "right", "FULL": "full"}
+
+_HALF_JOINS = {
+    "SEMI": (
+        "an inner join gives the same rows if no row has two matches on the right side, "
+        "and else one row for each match"
+    ),
+    "ANTI": "write a LEFT JOIN b ON a.key = b.key WHERE b.key IS NULL",
+}
+_NOT_BEHIND_A_STREAM = {
+    "partition": "PARTITION",
+    "changes": "CHANGES",
+    "only": "ONLY",
+    "hints": "a hint",
+    "ordinality": "WITH ORDINALITY",
+    "rows_from": "ROWS FROM",
+}
 
 
 class FromClause:
@@ -68,19 +84,26 @@ class FromClause:
         elif isinstance(tree, exp.Table):
             relation, qualifier = self._named(tree, named)
         else:
-            raise Problem(tree, "FROM takes streams, tables, views and subqueries only")
+            unnested = isinstance(tree, exp.Unnest | exp.Lateral)
+            raise Problem(
+                tree,
+                "several rows of one are not supported; use functions of arrays, such as transform"
+                if unnested
+                else "FROM takes streams, tables, views and subqueries only",
+            )
         relation = renamed(relation, tree.args.get("alias"))
         suffix = tree.meta.get(WINDOW_SUFFIX)
         if suffix is not None:
             relation = self._windowed(relation, suffix)
         names = ((name, quoted(name)) for name in relation.schema.names)
-        return Joined.of(relation, Scope.of(tree.alias or qualifier, names, relation.schema))
+        return Joined.of(relation, Scope.of(tree.alias or qualifier, names, relation.schema), tree)
 
     def _named(self, tree: exp.Table, named: Mapping[str, Relation]) -> tuple[Relation, str]:
         refuse_parts(tree)
-        for part in ("when", "version", "partition", "changes", "only", "hints"):
+        self._refuse_versions(tree)
+        for part, word in _NOT_BEHIND_A_STREAM.items():
             if tree.args.get(part):
-                raise Problem(tree, f"'{part}' is not supported behind a stream")
+                raise Problem(tree, f"{word} is not supported here; leave it out")
         if not isinstance(tree.this, exp.Identifier):
             raise Problem(
                 tree,
@@ -113,6 +136,21 @@ class FromClause:
             case _:
                 return found.relation, found.name
 
+    def _refuse_versions(self, tree: exp.Table) -> None:
+        """`FOR SYSTEM_TIME AS OF` and its like; what holds here without it."""
+        version = tree.args.get("version") or tree.args.get("when")
+        if version is None:
+            return
+        table = isinstance(self._catalog.find(tree.name), Table)
+        raise Problem(
+            version if of_tree(version) is not None else tree,
+            "AS OF is not needed, since each row meets the stored table as it was when the row was taken in; "
+            "leave it out"
+            if table
+            else "AS OF is not supported, since a stream has no versions; for rows from before now "
+            "write WITH (start = '-10 min')",
+        )
+
     def _windowed(self, relation: Relation, suffix: tuple[int, int]) -> Relation:
         span = Span(suffix[0], suffix[1] + 1)
         if relation.table is not None:
@@ -143,13 +181,16 @@ class FromClause:
         kind, side = join.kind.upper(), join.side.upper()
         if kind in ("SEMI", "ANTI") or side in ("SEMI", "ANTI"):
             word = kind if kind in ("SEMI", "ANTI") else side
-            raise Problem(
-                join.this, f"{word} JOIN is not supported; use an inner or a left join, with IS NULL above it"
-            )
+            raise Problem(join.this, f"{word} JOIN is not supported; {_HALF_JOINS[word]}")
         if (kind == "OUTER" and not side) or (kind == "INNER" and side):
             written = f"{side} {kind}".strip()
             raise Problem(
                 join.this, f"{written} JOIN is no join; write JOIN, LEFT JOIN, RIGHT JOIN or FULL JOIN"
+            )
+        if (join.args.get("method") or "").upper() == "ASOF":
+            raise Problem(
+                join.this,
+                "ASOF JOIN is not supported; join over windows, and take the latest match with max_by",
             )
         if join.args.get("method"):
             raise Problem(
@@ -206,9 +247,9 @@ class FromClause:
             window = side.relation.window
             if not side.relation.timed and (window is None or window.kind != "count"):
                 raise Problem(
-                    at,
-                    f"'{side.scope.qualifiers[0]}' has no time column, which a join goes by; "
-                    "declare one in CREATE STREAM with WATERMARK FOR",
+                    side.parts[0].written,
+                    f"'{side.scope.qualifiers[0]}' has no time column, which a join goes by; declare one in "
+                    "CREATE STREAM with WATERMARK FOR, or CREATE TABLE if its rows do not change",
                 )
         raise Problem(
             at,

@@ -19,6 +19,15 @@ _KINDS = ("STREAM", "TABLE", "VIEW", "SINK", "QUERY", "CONTINUOUS", "ONE")
 _NEED_CONTENT = ("ON", "WHERE", "GROUP BY", "HAVING", "FROM")
 
 
+#: Windows as tables, as SQL:2016 has them, and what stands for them here.
+_WINDOW_TABLES = {
+    "TUMBLE": "write FROM stream … GROUP BY window(time, '1 minute')",
+    "HOP": "write FROM stream … GROUP BY window(time, '1 minute', '10 seconds'), the width first",
+    "SESSION": "write FROM stream … GROUP BY session_window(time, '5 minutes')",
+    "CUMULATE": "write one query for each width, with GROUP BY window(time, '1 hour')",
+}
+
+
 def check(sql: str, tokens: Sequence[Token]) -> None:
     """SqlError at the first clause that is empty or out of order."""
     reached: list[int] = [-1]
@@ -27,6 +36,15 @@ def check(sql: str, tokens: Sequence[Token]) -> None:
         following = _word(tokens[place + 1]) if place + 1 < len(tokens) else ""
         if word in _STATEMENTS and following in _KINDS:
             raise error(sql, of_token(token), f"'{word}' begins another statement; put ';' before it")
+        if word == "MATCH_RECOGNIZE" and following == "(":
+            raise error(
+                sql,
+                of_token(token),
+                "MATCH_RECOGNIZE is not supported; for one event behind another join the stream with itself "
+                "over a window: s [RANGE 1 MINUTE] AS a JOIN s [RANGE 1 MINUTE] AS b ON … AND a.t < b.t",
+            )
+        if word in _WINDOW_TABLES and following == "(" and _words(tokens, place - 2, place) == ["TABLE", "("]:
+            raise error(sql, of_token(token), f"{word} is no table here; {_WINDOW_TABLES[word]}")
         if token.token_type == TokenType.L_PAREN:
             reached.append(-1)
         elif token.token_type == TokenType.R_PAREN and len(reached) > 1:
@@ -40,8 +58,15 @@ def check(sql: str, tokens: Sequence[Token]) -> None:
             reached[-1] = _CLAUSES.index(word)
         if word in _NEED_CONTENT and _ends(tokens, place + 1, following):
             raise error(sql, of_token(token), f"there is nothing behind {word}; complete it or leave it out")
+        if word == "GROUP BY" and _words(tokens, place + 1, place + 3) == ["(", ")"]:
+            what = "GROUP BY () is not supported; leave it out: an aggregate without keys is over all rows"
+            raise error(sql, of_token(token), what)
         if word == "USING" and following != "(":
             raise error(sql, of_token(token), "write the columns of USING in brackets: USING (id)")
+
+
+def _words(tokens: Sequence[Token], first: int, end: int) -> list[str]:
+    return [_word(token) for token in tokens[max(first, 0) : end]]
 
 
 def _word(token: Token) -> str:

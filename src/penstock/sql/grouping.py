@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.model.operators import Column, Source
+from penstock.model.operators import Column
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.sql.dialect import parse_expression
@@ -19,6 +19,7 @@ from penstock.sql.names import Scope, Visible
 from penstock.sql.parentheses import text_of
 from penstock.sql.places import Problem
 from penstock.sql.relation import Relation, time_origin
+from penstock.sql.storable import check_between
 from penstock.sql.typing import can_raise, type_of
 from penstock.sql.window_calls import WINDOW_NAMES, is_window_call, window_of_call
 
@@ -114,11 +115,10 @@ class Grouping:
         if written is not None:
             return written, quoted(written.on) if written.on is not None else None, plain
         for key in plain:
-            _refuse_foreign_window(key)
             origin = time_origin(key, self._input.times)
             if origin is not None:
                 return Window.given(""), text_of(key), plain
-        if self._input.node is not None and _is_endless(self._input):
+        if self._input.endless:
             raise Problem(self._at, self._no_window(plain))
         return None, None, plain
 
@@ -148,7 +148,7 @@ class Grouping:
         for tree in keys:
             for call in aggregate_calls(tree):
                 raise Problem(call, "an aggregate cannot be a group key; aggregate in a subquery first")
-            self._scope.type_of(tree)
+            check_between(tree, "this group key", self._scope.type_of(tree))
             value = text_of(tree)
             if value in named:
                 continue
@@ -213,9 +213,11 @@ class Grouping:
                 if value in self._aggregates:
                     continue
                 type_ = self._scope.type_of(call)
+                self._check_kept(call, type_)
                 name = _unique(item.name if call is item.tree and item.name else _short(call), names)
                 names.add(name.lower())
                 self._aggregates[value] = Column(name, self._filtered(call), type_)
+        self._check_lists()
         found += self._aggregates.values()
         kept = _unique("rows_kept", names)
         if self._within is not None:
@@ -226,6 +228,26 @@ class Grouping:
         self.relation = replace(self.relation, window=None).aggregate(keys, found, window)
         if self._within is not None:
             self.relation = self.relation.where(f"{kept} > 0")
+
+    def _check_lists(self) -> None:
+        """Spark 4.3 cannot plan listagg WITHIN GROUP beside a DISTINCT aggregate."""
+        calls = [call for item in self._items for call in aggregate_calls(item.tree)]
+        for call in calls:
+            name, type_ = _function(call).name.lower(), self._scope.type_of(call)
+            if name not in ("listagg", "string_agg") or not (call.find(exp.WithinGroup) or type_ == "binary"):
+                continue
+            if any(other.find(exp.Distinct) and text_of(other) != text_of(call) for other in calls):
+                raise Problem(
+                    call,
+                    f"{name} with an order cannot stand beside another DISTINCT aggregate; "
+                    "leave WITHIN GROUP out for the order of time, or write a query of its own",
+                )
+
+    def _check_kept(self, call: exp.Expr, type_: str) -> None:
+        """What an aggregate makes of rows, and what it reads of them, is kept until the window closes."""
+        check_between(call, "this aggregate", type_)
+        for part in arguments_of(call):
+            check_between(part, f"what {_function(call).name.lower()} reads", self._scope.type_of(part))
 
     def _filtered(self, call: exp.Expr) -> str:
         """The aggregate over the rows that a condition within the window keeps."""
@@ -302,21 +324,6 @@ def _bare(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _refuse_foreign_window(key: exp.Expr) -> None:
-    """Windows as other systems write them in GROUP BY."""
-    name = key.name.lower() if isinstance(key, exp.Anonymous) else ""
-    if name in ("tumble", "hop", "session", "cumulate"):
-        call = "session_window(time, '5 min')" if name == "session" else "window(time, '1 min', '10 s')"
-        raise Problem(key, f"{name.upper()} is written {call} here")
-
-
-def _is_endless(relation: Relation) -> bool:
-    assert relation.node is not None
-    return any(
-        isinstance(node.operator, Source) and node.operator.endless for node in relation.node.post_order()
-    )
-
-
 def _window_start(key: exp.Expr, relation: Relation) -> bool:
     tree = _bare(key)
     return (
@@ -331,9 +338,27 @@ def _window_type(window: Window) -> str:
     return f"struct<start:{kind},end:{kind}>"
 
 
+def _function(call: exp.Expr) -> exp.Anonymous:
+    """The call itself, without FILTER and the like around it."""
+    while not isinstance(call, exp.Anonymous):
+        call = call.this
+    return call
+
+
+def arguments_of(call: exp.Expr) -> list[exp.Expr]:
+    """The expressions an aggregate reads of each row: arguments, and what WITHIN GROUP orders by."""
+    found = []
+    for one in _function(call).expressions:
+        inner = one.this if isinstance(one, exp.IgnoreNulls | exp.RespectNulls) else one
+        found += inner.expressions if isinstance(inner, exp.Distinct) else [inner]
+    for within in call.find_all(exp.WithinGroup):
+        found += [ordered.this for ordered in within.expression.expressions]
+    return [one for one in found if not isinstance(one, exp.Star)]
+
+
 def _short(call: exp.Expr) -> str:
     """`avg_temp` for `avg(temp)`."""
-    name = next((node.name.lower() for node in call.walk() if isinstance(node, exp.Anonymous)), "value")
+    name = _function(call).name.lower()
     column = next((node.name for node in call.find_all(exp.Column)), "")
     return f"{name}_{column}" if column else name
 

@@ -30,9 +30,11 @@ from penstock.sql.windowing import within
 TICK_S = 1e-6
 
 _NO_WINDOW = (
-    "the {side} side of the join has no window, so its rows would be kept for ever; write one behind both, "
+    "the {side} side of the join has no window, {why}; write one behind both, "
     "such as [RANGE 10 SECONDS], or bound the time in ON: a.t BETWEEN b.t - INTERVAL 10 SECONDS AND b.t"
 )
+_ENDLESS = "so its rows would be kept for ever"
+_FINITE = "and streams are joined over windows, those that end too"
 
 JoinType = Literal["inner", "left", "right", "full"]
 
@@ -43,6 +45,7 @@ class Part:
 
     time: str | None
     window: Window | None
+    written: exp.Expr
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +57,9 @@ class Joined:
     parts: tuple[Part, ...]
 
     @classmethod
-    def of(cls, relation: Relation, scope: Scope) -> Joined:
+    def of(cls, relation: Relation, scope: Scope, written: exp.Expr) -> Joined:
         """One thing in FROM."""
-        return cls(relation, scope, (Part(relation.time_column, relation.window),))
+        return cls(relation, scope, (Part(relation.time_column, relation.window, written),))
 
 
 def both(left: Joined, right: Joined) -> Scope:
@@ -102,9 +105,12 @@ def join_streams(
     gaps = closed({**ranges, **{pair: min(gap, ranges.get(pair, gap)) for pair, gap in found.items()}}, times)
     _check_brackets(left, right, at)
     written, conditions = _bracket_windows(left.parts, right_part, at)
-    left_window = written[0] or _window_from(gaps, left.relation.times, right_times, left.parts, at, "left")
+    why = _ENDLESS if left.relation.endless or right.relation.endless else _FINITE
+    left_window = written[0] or _window_from(
+        gaps, left.relation.times, right_times, left.parts, _NO_WINDOW.format(side="left", why=why)
+    )
     right_window = written[1] or _window_from(
-        gaps, right_times, left.relation.times, (right_part,), at, "right"
+        gaps, right_times, left.relation.times, (right_part,), _NO_WINDOW.format(side="right", why=why)
     )
     gaps = closed(
         {**gaps, **_bracket_gaps(left.relation.times, right_times, left_window, right_window, gaps)}, times
@@ -188,8 +194,7 @@ def _window_from(
     own: Iterable[str],
     others: Iterable[str],
     parts: Sequence[Part],
-    at: exp.Expr,
-    side: str,
+    missing: str,
 ) -> Window:
     """The window that a time range asks for: as long as a row of the other side can be later than one here.
 
@@ -199,7 +204,7 @@ def _window_from(
     bounds = [[gaps.get((one, other)) for one in own] for other in others]
     best = [min((gap for gap in row if gap is not None), default=None) for row in bounds]
     if not best or any(gap is None for gap in best):
-        raise Problem(at, _NO_WINDOW.format(side=side))
+        raise Problem(next((part for part in parts if part.window is None), parts[0]).written, missing)
     width = max(gap for gap in best if gap is not None)
     return Window.seconds(
         max(round(width + TICK_S, 6), TICK_S), on=parts[0].time if len(parts) == 1 else None

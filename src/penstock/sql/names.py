@@ -9,10 +9,11 @@ from sqlglot import exp
 
 from penstock.errors import closest
 from penstock.model.schema import Schema
-from penstock.sql.dialect import parse_expression
-from penstock.sql.expressions import is_bound_column
+from penstock.sql.dialect import DOUBLE_QUOTED, parse_expression
+from penstock.sql.expressions import is_bound_column, quoted
 from penstock.sql.functions.collections import field_name
 from penstock.sql.places import Problem
+from penstock.sql.typed_calls import known_function
 from penstock.sql.typing import type_of
 
 
@@ -98,12 +99,15 @@ class Scope:
             if len(parts) > 1 and first.lower() not in (one.lower() for one in names):
                 near = closest(first, (*self.qualifiers, *names))
                 return Problem(column, f"nothing in FROM is called '{first}'.{near}")
+        if missing.lower() in _WINDOW_BOUNDS and self.extra:
+            return Problem(column, f"there is no column '{missing}'; write {_WINDOW_BOUNDS[missing.lower()]}")
         shown = ", ".join(known[:12]) + (", …" if len(known) > 12 else "")
         return Problem(column, f"there is no column '{missing}'; {where} {shown}.{closest(missing, known)}")
 
     def bind(self, tree: exp.Expr) -> exp.Expr:
         """A copy of an expression in which every column is one of the plan's."""
         _refuse_foreign(tree)
+        self._refuse_quoted_names(tree)
         tree = tree.copy()
         for call in tree.find_all(exp.Anonymous):
             _name_fields(call)
@@ -129,6 +133,15 @@ class Scope:
                 column.replace(value)
         return tree
 
+    def _refuse_quoted_names(self, tree: exp.Expr) -> None:
+        for text in tree.find_all(exp.Literal):
+            if text._meta and text._meta.get(DOUBLE_QUOTED) and self._matching(text.name):
+                raise Problem(
+                    text,
+                    f'"{text.name}" is a string, and there is a column of that name; '
+                    f"write {quoted(text.name)} for the column, '{text.name}' for the string",
+                )
+
     def _alias(self, column: exp.Column) -> exp.Expr | None:
         """The expression that the SELECT list has given this name, where no column has it."""
         first = column.parts[0].name
@@ -140,6 +153,13 @@ class Scope:
         return type_of(tree, self.schema)
 
 
+#: What other systems call the bounds of a window.
+_WINDOW_BOUNDS = {
+    **dict.fromkeys(("window_start", "windowstart", "wstart"), "window.start"),
+    **dict.fromkeys(("window_end", "windowend", "wend", "window_time"), "window.end"),
+}
+
+
 def _refuse_foreign(tree: exp.Expr) -> None:
     """What stands in an expression but needs more than its row or its group."""
     over = tree.find(exp.Window)
@@ -149,10 +169,14 @@ def _refuse_foreign(tree: exp.Expr) -> None:
             "OVER is not supported, since a row would wait for others of its partition; "
             "use an aggregate with GROUP BY window(…) or [ROWS …]",
         )
+    for call in tree.find_all(exp.Anonymous):
+        known_function(call)  # before anything is said about groups that it would be in the way of
     query = tree.find(exp.Query)
     if query is not None:
         raise Problem(
-            query, "a subquery cannot stand in an expression; put it into FROM and join it over windows"
+            query,
+            "a subquery cannot stand in an expression; join instead: a stored table with JOIN, "
+            "a stream over windows",
         )
 
 

@@ -14,6 +14,7 @@ from penstock.model.schema import Schema
 from penstock.sql.cursor import Cursor
 from penstock.sql.definitions import columns, format_and_options, names_in_parentheses
 from penstock.sql.dialect import tokenize
+from penstock.sql.foreign import NO_STATEMENTS, NOT_CREATED
 from penstock.sql.places import Span, error, of_token
 from penstock.sql.statements import (
     AlterQuery,
@@ -42,6 +43,16 @@ _KINDS: Mapping[str, Kind] = {
     "QUERY": "query",
     "SINK": "sink",
 }
+_EXPLAIN_OPTIONS = (
+    "ANALYZE",
+    "EXTENDED",
+    "FORMATTED",
+    "VERBOSE",
+    "CODEGEN",
+    "COST",
+    "PLAN",
+    "ESTIMATED_COST",
+)
 SHOWN = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SINKS", "POLICIES")
 
 
@@ -88,8 +99,9 @@ def _token_error(sql: str) -> SqlError:
             end += 2 if sql[end] == "\\" and opening in ("'", '"') else 1
         if end >= len(sql) and opening != "--":
             kind = {"`": "name", "/*": "comment"}.get(opening, "string")
+            inside = "; a ' inside a string is written twice" if opening == "'" else ""
             return error(
-                sql, Span(place, place + len(opening)), f"this {kind} is never closed; add {closing}"
+                sql, Span(place, place + len(opening)), f"this {kind} is never closed; add {closing}{inside}"
             )
         place = end + len(closing)
     return error(sql, Span(len(sql), len(sql) + 1), "this cannot be read as SQL")
@@ -128,6 +140,8 @@ def _statement(at: Cursor) -> Statement:
             return show
         case "DESCRIBE" | "DESC":
             at.take(first)
+            if at.peek() in ("EXTENDED", "FORMATTED") and at.peek(1):
+                raise at.error(f"DESCRIBE has no options; leave {at.peek()} out")
             for kind in _KINDS:
                 if at.peek(1):
                     at.take(kind)
@@ -141,6 +155,8 @@ def _statement(at: Cursor) -> Statement:
         case "SET":
             at.take("SET")
             return _set(at)
+    if first in NO_STATEMENTS:
+        raise at.error(f"there is no statement {first} here; {NO_STATEMENTS[first]}")
     known = ("CREATE", "ALTER", "STOP", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SPLIT")
     raise at.error(
         f"no statement begins with '{first}'; use one of {', '.join(known)}.{closest(first, known)}"
@@ -169,6 +185,8 @@ def _create(at: Cursor) -> Statement:
             return _create_query(at)
         case "QUERY":
             raise at.error("say which: CREATE CONTINUOUS QUERY or CREATE ONE-TIME QUERY")
+    if at.peek() in NOT_CREATED:
+        raise at.error(f"CREATE {at.peek()} is not supported; {NOT_CREATED[at.peek()]}")
     words = ("STREAM", "TABLE", "VIEW", "SINK", "CONTINUOUS QUERY", "ONE-TIME QUERY")
     raise at.error(f"CREATE takes {', '.join(words)}, not '{at.peek()}'.{closest(at.peek(), words)}")
 
@@ -238,6 +256,11 @@ def _create_view(at: Cursor) -> CreateView:
 
 def _create_sink(at: Cursor) -> CreateSink:
     quiet, name = _if_not_exists(at), at.name("the sink")
+    if at.peek() == "AS":
+        raise at.error(
+            f"a sink takes the results of a query; write CREATE CONTINUOUS QUERY q AS SELECT …, "
+            f"and CREATE SINK {name} FROM q USING …"
+        )
     at.expect("FROM")
     here = at.here
     query = at.name("the query")
@@ -307,6 +330,8 @@ def _drop(at: Cursor) -> Drop:
 
 def _explain(at: Cursor) -> Explain:
     span = at.span
+    if at.peek() in _EXPLAIN_OPTIONS and at.peek(1):
+        raise at.error(f"EXPLAIN has no options; leave {at.peek()} out")
     match at.peek():
         case "CREATE":
             at.take("CREATE")
@@ -320,7 +345,7 @@ def _explain(at: Cursor) -> Explain:
 
 def _set(at: Cursor) -> SetPolicy:
     here = at.here
-    name = at.name("what to set").lower()
+    name = at.option_name()
     if name != "policy":
         raise at.error(f"there is no setting '{name}'; set policy.{closest(name, ('policy',))}", here)
     at.expect("=")

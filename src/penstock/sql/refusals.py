@@ -24,7 +24,6 @@ _REFUSED: Mapping[str, str] = {
     "into": "SELECT INTO is not supported; use CREATE SINK",
     "hint": "hints are not supported; Penstock chooses the plan (see EXPLAIN)",
     "connect": "CONNECT BY is not supported",
-    "match": "MATCH_RECOGNIZE is not supported",
     "prewhere": "PREWHERE is not supported; use WHERE",
 }
 

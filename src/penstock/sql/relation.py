@@ -80,6 +80,12 @@ class Relation:
         """The relation with a window that the next join or aggregate takes."""
         return replace(self, window=window)
 
+    @property
+    def endless(self) -> bool:
+        """Whether some stream it is made from never ends."""
+        nodes = self.node.post_order() if self.node is not None else ()
+        return any(isinstance(node.operator, Source) and node.operator.endless for node in nodes)
+
     def where(self, predicate: str) -> Relation:
         """The rows that satisfy a predicate."""
         return replace(self, node=self.above(Select(predicate)), port=0)

@@ -16,12 +16,13 @@ from penstock.sql.conditions import check_clock, predicate
 from penstock.sql.dialect import render
 from penstock.sql.expressions import quoted
 from penstock.sql.from_clause import FromClause, renamed
-from penstock.sql.grouping import Grouping, Item, aggregate_calls, with_window_names
+from penstock.sql.grouping import Grouping, Item, aggregate_calls, is_aggregate_call, with_window_names
 from penstock.sql.names import Scope
 from penstock.sql.parentheses import text_of
 from penstock.sql.places import Problem, error, of_tree
 from penstock.sql.refusals import refuse_parts
 from penstock.sql.relation import Relation
+from penstock.sql.storable import check_between, check_result
 from penstock.sql.window_calls import is_window_call
 
 
@@ -38,6 +39,15 @@ def bind_select(sql: str, tree: exp.Expr, catalog: Catalog) -> Bound:
     binder = _Binder(sql, catalog)
     with _shown_in(sql):
         return Bound(binder.query(tree, {}), frozenset(binder.reads))
+
+
+def bind_query(sql: str, tree: exp.Expr, catalog: Catalog) -> Bound:
+    """The plan of a SELECT whose rows are a query's result."""
+    bound = bind_select(sql, tree, catalog)
+    with _shown_in(sql):
+        for field in bound.relation.schema.fields:
+            check_result(_written(tree, field.name), field.name, field.type)
+    return bound
 
 
 def bind_condition(sql: str, tree: exp.Expr, relation: Relation, qualifier: str) -> str:
@@ -59,6 +69,17 @@ def _shown_in(sql: str) -> Iterator[None]:
         raise error(sql, None, "this nests too deeply; divide it with CREATE VIEW") from None
 
 
+@contextmanager
+def _placed_in(select: exp.Select) -> Iterator[None]:
+    """A problem with something that has no place of its own is shown at the SELECT around it."""
+    try:
+        yield
+    except Problem as problem:
+        if problem.node is None or of_tree(problem.node) is None:
+            problem.node = select
+        raise
+
+
 class _Binder:
     """Binds one statement."""
 
@@ -75,7 +96,8 @@ class _Binder:
         named = {**named, **self._with(tree, named)}
         match tree:
             case exp.Select():
-                return self._select(tree, named)
+                with _placed_in(tree):
+                    return self._select(tree, named)
             case exp.Union():
                 refuse_parts(tree)
                 return self._union(tree, named)
@@ -231,7 +253,7 @@ class _Binder:
                 raise Problem(item.written, "window(…) belongs into GROUP BY")
         if tree.args.get("distinct"):
             return self._distinct(tree, relation, scope, items, within)
-        columns = [Column(item.name, text_of(item.tree), scope.type_of(item.tree)) for item in items]
+        columns = [_column(item, item.tree, scope) for item in items]
         if relation.window is not None:
             raise Problem(
                 tree,
@@ -258,7 +280,7 @@ class _Binder:
         for item in items:
             behind = grouping.behind(item.tree)
             check_clock(behind, relation)
-            columns.append(Column(item.name, text_of(behind), Scope((), relation.schema).type_of(behind)))
+            columns.append(_column(item, behind, Scope((), relation.schema)))
         return relation.select(columns)
 
     def _grouped(
@@ -271,8 +293,7 @@ class _Binder:
     ) -> Relation:
         group, having = tree.args.get("group"), tree.args.get("having")
         keys = self._keys(group, scope, items, relation) if group is not None else []
-        named = replace(scope, aliases={item.name.lower(): item.tree for item in items})
-        extra = [Item("", named.bind(having.this), having.this)] if having is not None else []
+        extra = [_having(having.this, scope, items, keys)] if having is not None else []
         at: exp.Expr = group if group is not None else tree
         calls = [call for item in (*items, *extra) for call in aggregate_calls(item.tree)]
         grouping = Grouping(relation, scope, keys, [*items, *extra], calls[0] if calls else at, within)
@@ -296,7 +317,7 @@ class _Binder:
         if time is None:
             raise Problem(tree.args["distinct"], "DISTINCT over groups needs a window by time in GROUP BY")
         columns = [
-            Column(item.name, text_of(behind), Scope((), relation.schema).type_of(behind))
+            _column(item, behind, Scope((), relation.schema))
             for item in items
             for behind in [grouping.behind(item.tree)]
         ]
@@ -324,6 +345,13 @@ class _Binder:
             return [item.tree for item in items if not any(True for _ in aggregate_calls(item.tree))]
         keys: list[exp.Expr] = []
         for one in group.expressions:
+            if isinstance(one, exp.Tuple):
+                columns = ", ".join(render(part) for part in one.expressions)
+                raise Problem(
+                    one,
+                    f"leave out the brackets: GROUP BY {columns}; for a struct as key write "
+                    f"struct({columns})",
+                )
             if isinstance(one, exp.Literal) and not one.is_string:
                 place = int(one.name) if one.name.isdigit() else 0
                 if not 1 <= place <= len(items):
@@ -367,6 +395,13 @@ class _Binder:
         )
 
 
+def _column(item: Item, tree: exp.Expr, scope: Scope) -> Column:
+    """The column of an item of the SELECT list, computed by that expression."""
+    type_ = scope.type_of(tree)
+    check_between(item.written, f"column '{item.name}'", type_)
+    return Column(item.name, text_of(tree), type_)
+
+
 def _cast_to(relation: Relation, wanted: list[str]) -> Relation:
     """The relation with its columns cast to these types, where they have others."""
     columns = []
@@ -393,6 +428,39 @@ def _output_name(tree: exp.Expr) -> str:
     if isinstance(tree, exp.Column | exp.Dot):
         return tree.name if isinstance(tree, exp.Column) else tree.expression.name
     return render(tree)
+
+
+def _having(written: exp.Expr, scope: Scope, items: list[Item], keys: list[exp.Expr]) -> Item:
+    """HAVING: outside of aggregates an alias of one comes before a column that is no key, as in Spark."""
+    aliases = {item.name.lower(): item.tree for item in items}
+    grouped = {key.name.lower() for key in keys if isinstance(key, exp.Column)}
+    computed = {name for name, tree in aliases.items() if any(True for _ in aggregate_calls(tree))} - grouped
+    tree = written.copy()
+    for column in list(_outside_aggregates(tree)):
+        name = column.name.lower()
+        if len(column.parts) == 1 and name in computed:
+            column.this.set("this", f"{name} as selected")
+    named = {f"{name} as selected": aliases[name] for name in computed}
+    return Item("", replace(scope, aliases={**aliases, **named}).bind(tree), written)
+
+
+def _outside_aggregates(tree: exp.Expr) -> Iterator[exp.Column]:
+    if isinstance(tree, exp.Column):
+        yield tree
+    elif not is_aggregate_call(tree):
+        for child in tree.iter_expressions():
+            yield from _outside_aggregates(child)
+
+
+def _written(select: exp.Expr, name: str) -> exp.Expr:
+    """What stands for a column in the SELECT list, of a UNION in its first part: itself, or `*`."""
+    while not isinstance(select, exp.Select):
+        select = select.this
+    items: list[exp.Expr] = select.expressions
+    for one in items:
+        if _output_name(one).lower() == name.lower():
+            return one
+    return next((one for one in items if one.is_star), select)
 
 
 def _last_leaf(tree: exp.Expr) -> exp.Expr:

@@ -22,7 +22,7 @@ from penstock.sql.places import Span, error
 from penstock.sql.quantities import per_second, shown_bytes, shown_seconds
 from penstock.sql.reader import read
 from penstock.sql.relation import Relation
-from penstock.sql.select import bind_condition, bind_select
+from penstock.sql.select import bind_condition, bind_query, bind_select
 from penstock.sql.statements import (
     AlterQuery,
     CreateQuery,
@@ -200,7 +200,7 @@ class _At:
         return catalog, Answer(f"{kind} '{one.name}' created", query=query)
 
     def _query(self, one: CreateQuery) -> tuple[Query, frozenset[str]]:
-        bound = bind_select(self._sql, one.select, self._catalog)
+        bound = bind_query(self._sql, one.select, self._catalog)
         root = bound.relation.above(Sink(one.name))
         if one.one_time and not any(_windowed(node) for node in root.post_order()):
             raise self._error(
@@ -247,7 +247,7 @@ class _At:
         if query.one_time or query.name in self._catalog.stopped:
             what = "is evaluated once" if query.one_time else "is stopped"
             raise self._error(one.span, f"query '{query.name}' {what}; create another")
-        bound = bind_select(self._sql, select, self._catalog)
+        bound = bind_query(self._sql, select, self._catalog)
         root = bound.relation.above(Sink(query.name))
         old, new = (_columns(plan) for plan in (query.root, root))
         if old != new:

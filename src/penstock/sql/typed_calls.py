@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.errors import closest
+from penstock.sql.dialect import render
 from penstock.sql.functions.catalogue import Function, find, names
+from penstock.sql.functions.elsewhere import ELSEWHERE
 from penstock.sql.functions.function import Call, Parameters, Refusal
 from penstock.sql.typed import Place, Typed, TypeProblem, cast_fails
-from penstock.sql.types import BIGINT, BOOLEAN, VOID, Array, Type, common_of, orderable
+from penstock.sql.types import BIGINT, BOOLEAN, CALENDAR, VOID, Array, Type, common_of, orderable
 
 #: Aggregates that IGNORE NULLS and RESPECT NULLS may follow.
 _NULLS_CHOSEN = frozenset(
@@ -58,6 +60,8 @@ def typed_call(node: exp.Anonymous, place: Place, order: Sequence[exp.Expr] = ()
             arguments = arguments[0].expressions
         if function.name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
             return Typed(BIGINT)
+    if order and node.find(exp.Distinct):
+        _check_distinct_order(node, function, arguments, order)
     if function.within_group == "argument":
         arguments = [*arguments, *order]
     elif order:
@@ -94,13 +98,22 @@ def typed_within_group(node: exp.WithinGroup, place: Place) -> Typed:
     return typed_call(node.this, place, [ordered.this for ordered in node.expression.expressions])
 
 
-def _found(node: exp.Anonymous) -> Function:
+def known_function(node: exp.Anonymous) -> Function:
+    """The function that is called; a TypeProblem if there is none of that name."""
     name = node.name.lower()
     if name in _WITH_UNIT and len(node.expressions) == 3:
         name = _WITH_UNIT[name]
     function = find(name)
+    if function is None and name in ELSEWHERE:
+        raise TypeProblem(node, f"there is no function '{node.name}' here; {ELSEWHERE[name]}")
     if function is None:
-        raise TypeProblem(node, f"there is no function '{node.name}'.{closest(name, names())}")
+        near = closest(name, names()) or " Functions are Spark's."
+        raise TypeProblem(node, f"there is no function '{node.name}'.{near}")
+    return function
+
+
+def _found(node: exp.Anonymous) -> Function:
+    function = known_function(node)
     if function.kind == "refused":
         raise TypeProblem(node, f"{function.name} {function.why}")
     return function
@@ -132,6 +145,19 @@ def _check_number(node: exp.Anonymous, function: Function, given: int) -> None:
     raise TypeProblem(node, f"{function.name} takes {wanted} {plural}, not {given}")
 
 
+def _check_distinct_order(
+    node: exp.Expr, function: Function, arguments: Sequence[exp.Expr], order: Sequence[exp.Expr]
+) -> None:
+    if function.within_group == "argument":
+        raise TypeProblem(node, f"{function.name} cannot take DISTINCT; leave it out")
+    if len(order) > 1 or order[0] != arguments[0]:
+        raise TypeProblem(
+            order[-1],
+            f"{function.name}(DISTINCT …) can only be ordered by its values; "
+            f"write ORDER BY {render(arguments[0])}",
+        )
+
+
 def _check_order(node: exp.Expr, function: Function, order: Sequence[exp.Expr], place: Place) -> None:
     for tree in order:
         type_ = place.typed(tree).type
@@ -150,11 +176,7 @@ def _typed_arguments(
         given = _typed_argument(function, position, tree, types, place)
         accepted = function.wants(position).accepted(given.type)
         if accepted is None:
-            raise TypeProblem(
-                tree,
-                f"argument {position + 1} of {function.name} must be {function.wants(position)}, "
-                f"not {given.type}; cast it or take another",
-            )
+            raise TypeProblem(tree, _unwanted(function, position, given.type))
         if position in function.constants and not is_constant(tree):
             raise TypeProblem(
                 tree,
@@ -165,8 +187,17 @@ def _typed_arguments(
     try:
         result = function.result(Call(function.name, tuple(types), tuple(arguments)))
     except Refusal as refusal:
-        raise TypeProblem(node, str(refusal)) from None
+        at = node if refusal.argument is None else arguments[refusal.argument]
+        raise TypeProblem(at, str(refusal)) from None
     return Typed(result, raises or _unifying_raises(function, types, arguments))
+
+
+def _unwanted(function: Function, position: int, given: Type) -> str:
+    what = f"argument {position + 1} of {function.name} must be {function.wants(position)}, not {given}"
+    if given == CALENDAR:
+        what = what.removesuffix(str(given)) + "an interval of months and seconds at once"
+        return f"{what}; make it with make_dt_interval or make_ym_interval"
+    return f"{what}; cast it or take another"
 
 
 def _typed_argument(

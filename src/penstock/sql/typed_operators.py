@@ -59,7 +59,12 @@ def _arithmetic(node: exp.Expr, place: Place) -> Typed:
         sign, Operand(left.type, whole_digits(node.this)), Operand(right.type, whole_digits(node.expression))
     )
     if type_ is None:
-        raise TypeProblem(node, f"{left.type} {sign} {right.type} cannot be computed; cast both to numbers")
+        cure = (
+            "write || to join strings"
+            if sign == "+" and STRING in (left.type, right.type)
+            else "cast both to numbers"
+        )
+        raise TypeProblem(node, f"{left.type} {sign} {right.type} cannot be computed; {cure}")
     return Typed(type_, left.raises or right.raises or arithmetic_raises(sign, left.type, right.type))
 
 

@@ -21,14 +21,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from penstock.engines.spark.operators.base import Released, quote
 from penstock.engines.spark.session import is_alive, is_local
+from penstock.engines.spark.spark_errors import as_step_errors
 from penstock.engines.spark.store import write
-from penstock.errors import StepError
 
 #: What an input's file seems to hold when a plan is made: no real one is larger.
 _PRETENDED_BYTES = 1 << 40
@@ -139,6 +138,10 @@ class FileJob(Job):
 
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Puts the tables in place and runs the plan."""
+        with as_step_errors():
+            return self._run(tables)
+
+    def _run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         given = {name: _needed(tables[name], columns) for name, columns in self._released.inputs.items()}
         types = [table.schema.types for table in given.values()]
         if types != self._types:  # the same text may be about other types when another unit takes it over
@@ -196,7 +199,8 @@ class SentJob(Job):
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """Sends the tables and runs."""
         began_s = time.perf_counter()
-        result = _collected(self.frame(tables))
+        with as_step_errors():
+            result = _collected(self.frame(tables))
         self.spark_s = time.perf_counter() - began_s
         return result
 
@@ -233,13 +237,10 @@ def _collected(frame: DataFrame) -> pa.Table:
     `toArrow` would not do: it casts to the frame's schema, and refuses a NULL struct whose fields are not
     nullable. The method under it is PySpark's own; tried on 4.3.
     """
-    try:
-        batches = frame._collect_as_arrow(empty_list_if_zero_records=False)  # type: ignore[operator]
-        table = pa.Table.from_batches(batches)
-        columns = [column.cast(_nullable(column.type)) for column in table.columns]
-        return pa.Table.from_arrays(columns, names=table.column_names)
-    except PySparkException as error:
-        raise StepError(_first_line(error)) from error
+    batches = frame._collect_as_arrow(empty_list_if_zero_records=False)  # type: ignore[operator]
+    table = pa.Table.from_batches(batches)
+    columns = [column.cast(_nullable(column.type)) for column in table.columns]
+    return pa.Table.from_arrays(columns, names=table.column_names)
 
 
 def _nullable(type_: pa.DataType) -> pa.DataType:
@@ -252,8 +253,3 @@ def _nullable(type_: pa.DataType) -> pa.DataType:
     if pa.types.is_map(type_):
         return pa.map_(type_.key_type, _nullable(type_.item_type))
     return type_
-
-
-def _first_line(error: PySparkException) -> str:
-    """What Spark says, without the trace."""
-    return str(error).strip().partition("\n")[0][:500]

@@ -106,10 +106,23 @@ AGGREGATES = (
         "percentile_approx approx_percentile",
         f"numeric|date|timestamps|intervals {_PERCENTAGE} bigint?",
         one_or_array(1, same()),
+        order_dependent=True,
         constants=(1, 2),
     ),
-    *aggregate("histogram_numeric", "numeric|date|timestamps|intervals int", _histogram, constants=(1,)),
-    *aggregate("approx_top_k", "numeric|string|boolean|date|timestamps!! int? int?", _top, constants=(1, 2)),
+    *aggregate(
+        "histogram_numeric",
+        "numeric|date|timestamps|intervals int",
+        _histogram,
+        order_dependent=True,
+        constants=(1,),
+    ),
+    *aggregate(
+        "approx_top_k",
+        "numeric|string|boolean|date|timestamps!! int? int?",
+        _top,
+        order_dependent=True,
+        constants=(1, 2),
+    ),
     *aggregate(
         "count_min_sketch", "integral|string|binary! double double int|bigint", "binary", constants=(1, 2, 3)
     ),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from penstock.sql.casts import implicit
-from penstock.sql.functions.function import Call, Function, Refusal, functions, scalar
-from penstock.sql.functions.rules import literal_text, same, whole_number
+from penstock.sql.functions.function import Call, Function, Refusal, Rule, fixed, functions, scalar
+from penstock.sql.functions.patterns import dated
+from penstock.sql.functions.rules import literal_text, same
 from penstock.sql.types import (
     CALENDAR,
     DATE,
@@ -16,7 +17,6 @@ from penstock.sql.types import (
     TINYINT,
     VOID,
     Array,
-    Atomic,
     Decimal,
     Type,
     common,
@@ -56,9 +56,34 @@ def part_type(field: str, source: Type) -> Type:
             return TINYINT
         if field in _SECOND.split():
             return _SECONDS
-    raise Refusal(
-        f"{field.upper()} cannot be extracted from {source}; take a date, a timestamp or an interval"
-    )
+    raise Refusal(_no_such_part(field, source))
+
+
+#: What stands for fields that other systems have and Spark has not.
+_INSTEAD = {
+    "epoch": "unix_seconds(time) for the seconds since 1970",
+    "millisecond": "extract(SECOND FROM time), which has the fraction, or unix_millis(time)",
+    "microsecond": "extract(SECOND FROM time), which has the fraction, or unix_micros(time)",
+}
+
+
+def _no_such_part(field: str, source: Type) -> str:
+    what = f"{field.upper()} cannot be extracted from {source}"
+    if is_day_time(source):
+        if field == "epoch":
+            return f"{what}; write timestampdiff(SECOND, start, end) for the seconds between two times"
+        return f"{what}; it has DAY, HOUR, MINUTE, SECOND"
+    if is_year_month(source) or source == CALENDAR:
+        return f"{what}; it has YEAR, MONTH"
+    if not _is_moment(source):
+        return f"{what}; take a date, a timestamp or an interval"
+    instead = _INSTEAD.get(field.rstrip("s"))
+    known = "YEAR, QUARTER, MONTH, WEEK, DAY, DOW, DOY, HOUR, MINUTE, SECOND"
+    return f"{what}; write {instead}" if instead else f"{what}; it has {known}"
+
+
+def _is_moment(source: Type) -> bool:
+    return source in (DATE, STRING, VOID, *TIMESTAMPS)
 
 
 def _part(call: Call) -> Type:
@@ -93,18 +118,16 @@ def _in_other_zone(call: Call) -> Type:
     return TIMESTAMP_NTZ
 
 
-def _clock_time(call: Call) -> Type:
-    digits = whole_number(call.trees[0]) if call.trees else 6
-    return Atomic(f"time({digits})")
-
-
 def _clocks() -> tuple[Function, ...]:
     return (
         *functions("clock", "now current_timestamp", "", "timestamp", raises=False),
         *functions("clock", "current_date curdate", "", "date", raises=False),
         *functions("clock", "localtimestamp", "", "timestamp_ntz", raises=False),
-        *functions("clock", "current_time localtime", "int?", _clock_time, raises=False, constants=(0,)),
     )
+
+
+def _read_as(type_: str) -> Rule:
+    return dated(fixed(type_), reading=True)
 
 
 _CLOCKED = "int int int int int decimal(16,6)"
@@ -126,14 +149,14 @@ DATES = (
     *scalar("date_diff datediff", "date date", "int", raises=False),
     *scalar("timestampadd", "any bigint timestamps", same(2)),
     *scalar("timestampdiff", "any timestamp timestamp", "bigint"),
-    *scalar("date_format", "timestamp string", "string"),
+    *scalar("date_format", "timestamp string", dated(fixed("string"), reading=False)),
     *scalar("date_from_unix_date", "int", "date", raises=False),
     *scalar("date_part datepart", "string any", _part, constants=(0,)),
     *scalar("date_trunc", "string timestamp", "timestamp", raises=False),
     *scalar("trunc", "date string", "date", raises=False),
     *scalar("next_day", "date string", "date"),
     *scalar("months_between", "timestamp timestamp boolean?", "double", raises=False),
-    *scalar("from_unixtime", "bigint string?", "string"),
+    *scalar("from_unixtime", "bigint string?", dated(fixed("string"), reading=False)),
     *scalar("from_utc_timestamp to_utc_timestamp", "timestamp string", "timestamp"),
     *scalar("convert_timezone", "string any timestamp_ntz?", _in_other_zone),
     *scalar("make_date", "int int int", "date"),
@@ -146,11 +169,14 @@ DATES = (
     *scalar("timestamp_seconds", "numeric!", "timestamp"),
     *scalar("timestamp_millis timestamp_micros", "integral", "timestamp"),
     *scalar("unix_seconds unix_millis unix_micros", "timestamps!", "bigint", raises=False),
-    *scalar("unix_timestamp", "string|date|timestamps! string!?", "bigint"),
-    *scalar("to_unix_timestamp", "string|date|timestamps! string!?", "bigint"),
-    *scalar("to_date try_to_date", "string|date|timestamps string?", "date"),
-    *scalar("to_timestamp to_timestamp_ltz try_to_timestamp", "string|date|timestamps string?", "timestamp"),
-    *scalar("to_timestamp_ntz", "string|date|timestamps string?", "timestamp_ntz"),
+    *scalar("unix_timestamp to_unix_timestamp", "string|date|timestamps! string!?", _read_as("bigint")),
+    *scalar("to_date try_to_date", "string|date|timestamps string?", _read_as("date")),
+    *scalar(
+        "to_timestamp to_timestamp_ltz try_to_timestamp",
+        "string|date|timestamps string?",
+        _read_as("timestamp"),
+    ),
+    *scalar("to_timestamp_ntz", "string|date|timestamps string?", _read_as("timestamp_ntz")),
     *scalar("time_bucket", "intervals timestamps! timestamps!?", same(1), constants=(0, 2)),
     *scalar("sequence", "any any any?", _sequence),
     *scalar("window_time", "struct<start:timestamp,end:timestamp>!", lambda _: TIMESTAMP, raises=False),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.sql.functions.function import Call, Refusal, scalar
 from penstock.sql.functions.rules import literal_text, same, schema_argument, whole_number
-from penstock.sql.types import VARIANT, Atomic, Type, parse
+from penstock.sql.types import VARIANT, Array, Atomic, Map, Struct, Type, parse
 
 _OPTIONS = "map<string,string>"
 
@@ -31,9 +31,27 @@ def _placed(call: Call) -> Type:
     return Atomic(f"{str(call.types[0]).partition('(')[0]}({'any' if place is None else place})")
 
 
+def _from_csv(call: Call) -> Type:
+    found = schema_argument(call)
+    if not isinstance(found, Struct):
+        raise Refusal(f"the schema of {call.name} must name columns, such as 'a INT, b STRING'", 1)
+    for name, type_ in found.fields:
+        if isinstance(type_, Array | Map | Struct):
+            raise Refusal(f"CSV has no {type_} for '{name}'; read it as STRING, and take that apart", 1)
+    return found
+
+
+def _from_document(call: Call) -> Type:
+    found = schema_argument(call)
+    kinds = (Struct,) if call.name == "from_xml" else (Struct, Array, Map)
+    if not isinstance(found, kinds) and found != VARIANT:
+        raise Refusal(f"the schema of {call.name} must name columns, such as 'a INT, b STRING'", 1)
+    return found
+
+
 FORMATS = (
-    *scalar("from_csv", f"string! string! {_OPTIONS}?", schema_argument, constants=(1, 2)),
-    *scalar("from_json from_xml", f"string! string! {_OPTIONS}?", schema_argument, constants=(1, 2)),
+    *scalar("from_csv", f"string! string! {_OPTIONS}?", _from_csv, constants=(1, 2)),
+    *scalar("from_json from_xml", f"string! string! {_OPTIONS}?", _from_document, constants=(1, 2)),
     *scalar("to_csv", f"struct! {_OPTIONS}?", "string", constants=(1,)),
     *scalar("to_json", f"struct|array|map|variant! {_OPTIONS}?", "string", constants=(1,)),
     *scalar("to_xml", f"struct|variant! {_OPTIONS}?", "string", constants=(1,)),

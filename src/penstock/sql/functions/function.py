@@ -13,7 +13,11 @@ from penstock.sql.types import Type, parse
 
 
 class Refusal(Exception):  # noqa: N818 (it says no, nothing is broken)
-    """Arguments a function cannot take: the sentence that says so."""
+    """Arguments a function cannot take: the sentence that says so, and which of them is at fault, from 0."""
+
+    def __init__(self, message: str, argument: int | None = None) -> None:
+        super().__init__(message)
+        self.argument = argument
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,12 @@ REFUSED = (
         "or hash(column) for a choice that looks random",
     ),
     *refused(
+        "kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kll_merge_agg_bigint "
+        "kll_merge_agg_double kll_merge_agg_float kll_sketch_merge_bigint kll_sketch_merge_double "
+        "kll_sketch_merge_float",
+        "draws at random which values to keep, so that a repeated run would differ; use percentile_approx",
+    ),
+    *refused(
         "monotonically_increasing_id spark_partition_id input_file_name input_file_block_start "
         "input_file_block_length",
         "depends on how the rows are spread over tasks and files; use a column of the stream",
@@ -59,6 +65,10 @@ REFUSED = (
     ),
     *refused("measure", "belongs to metric views, which are not supported; use an aggregate function"),
     *refused("collate", "gives a string with a collation, which is not supported; compare lower(column)"),
+    *refused(
+        "current_time localtime",
+        "is about the type TIME, which Spark leaves switched off; write date_format(now(), 'HH:mm:ss')",
+    ),
     *refused(
         "time make_time to_time try_to_time time_diff time_trunc time_from_seconds time_from_millis "
         "time_from_micros time_to_seconds time_to_millis time_to_micros",

@@ -56,15 +56,6 @@ SKETCHES = (
     *scalar("theta_union", "binary! binary! int!?", "binary"),
     *aggregate("theta_intersection_agg", "binary!", "binary"),
     *aggregate("theta_union_agg", "binary! int!?", "binary"),
-    *aggregate("kll_sketch_agg_bigint", "integral! int?", "binary", constants=(1,)),
-    *aggregate("kll_sketch_agg_double", "double|float! int?", "binary", constants=(1,)),
-    *aggregate("kll_sketch_agg_float", "float! int?", "binary", constants=(1,)),
-    *aggregate(
-        "kll_merge_agg_bigint kll_merge_agg_double kll_merge_agg_float",
-        "binary! int?",
-        "binary",
-        constants=(1,),
-    ),
     *scalar("kll_sketch_get_n_bigint kll_sketch_get_n_double kll_sketch_get_n_float", "binary!", "bigint"),
     *scalar(
         "kll_sketch_get_quantile_bigint",
@@ -101,9 +92,6 @@ SKETCHES = (
         "binary! float|array<float>",
         one_or_array(1, _one("double")),
         constants=(1,),
-    ),
-    *scalar(
-        "kll_sketch_merge_bigint kll_sketch_merge_double kll_sketch_merge_float", "binary! binary!", "binary"
     ),
     *scalar(
         "kll_sketch_to_string_bigint kll_sketch_to_string_double kll_sketch_to_string_float",

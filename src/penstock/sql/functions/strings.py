@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
 from penstock.sql.casts import implicit
 from penstock.sql.functions.function import Call, Refusal, scalar
-from penstock.sql.functions.rules import common_from, concatenated, number_format, string_or_binary
+from penstock.sql.functions.patterns import numbered, to_binary, to_characters
+from penstock.sql.functions.rules import (
+    common_from,
+    concatenated,
+    literal_text,
+    number_format,
+    string_or_binary,
+)
 from penstock.sql.types import BINARY, STRING, Type, common, comparable
 
 
@@ -37,6 +46,40 @@ def _overlaid(call: Call) -> Type:
 
 def _picked(call: Call) -> Type:
     return BINARY if all(type_ == BINARY for type_ in call.types[1:]) else STRING
+
+
+def _encrypted(call: Call) -> Type:
+    """Without an initialization vector, or with an empty one, Spark draws one at random."""
+    mode = literal_text(call.trees[2]) if len(call.trees) > 2 else "GCM"
+    if mode is not None and mode.upper() == "ECB":
+        return BINARY
+    if len(call.trees) < 5:
+        raise Refusal(
+            f"{call.name} without an initialization vector draws one at random, so that a repeated run would "
+            "differ; give it as argument 5, behind mode and padding: aes_encrypt(value, key, 'GCM', "
+            "'DEFAULT', vector)"
+        )
+    if not _never_empty(call.trees[4]):
+        raise Refusal(
+            f"where the initialization vector of {call.name} is empty, it draws one at random; "
+            "write nullif(vector, '')",
+            4,
+        )
+    return BINARY
+
+
+def _never_empty(tree: exp.Expr) -> bool:
+    if isinstance(tree, exp.HexString):
+        return bool(tree.this)
+    text = literal_text(tree)
+    if text is not None:
+        return text != ""
+    return (
+        isinstance(tree, exp.Anonymous)
+        and tree.name.lower() == "nullif"
+        and len(tree.expressions) == 2
+        and literal_text(tree.expressions[1]) == ""
+    )
 
 
 STRINGS = (
@@ -96,12 +139,12 @@ STRINGS = (
     *scalar("encode", "string string", "binary"),
     *scalar("decode", "any any any*", _decoded),
     *scalar("elt", "int string|binary string|binary*", _picked),
-    *scalar("to_binary", "string string?", "binary", constants=(1,)),
-    *scalar("try_to_binary", "string string?", "binary", constants=(1,)),
-    *scalar("to_char to_varchar", "numeric|date|timestamps|binary string", "string", constants=(1,)),
-    *scalar("to_number try_to_number", "string string", number_format, constants=(1,)),
+    *scalar("to_binary", "string string?", to_binary, constants=(1,)),
+    *scalar("try_to_binary", "string string?", to_binary, constants=(1,)),
+    *scalar("to_char to_varchar", "numeric|date|timestamps|binary string", to_characters, constants=(1,)),
+    *scalar("to_number try_to_number", "string string", numbered(number_format), constants=(1,)),
     *scalar("parse_url try_parse_url", "string! string! string!?", "string"),
-    *scalar("aes_encrypt", "binary binary string? string? binary? binary?", "binary"),
+    *scalar("aes_encrypt", "binary binary string? string? binary? binary?", _encrypted),
     *scalar("aes_decrypt try_aes_decrypt", "binary binary string? string? binary?", "binary"),
     *scalar("str_to_map", "string! string!? string!?", "map<string,string>"),
     *scalar("collation", "string!", "string", raises=False),

@@ -1,0 +1,53 @@
+"""What Spark says of a job that failed, in words for the one who wrote the query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pyarrow as pa
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from penstock.errors import StepError
+
+LONGEST = 1000
+
+#: Where Java's stack, Spark's plan or the SQL that we made of the query begins.
+_DETAILS = re.compile(r"\n== (SQL|DataFrame)|\n\s*JVM stacktrace|\n\tat |;? \(?line \d+,? pos \d+")
+_NOISE = re.compile(
+    r"\s*SQLSTATE: \w+"
+    r"|You may get a different result due to the upgrading to Spark >= [\d.]+:\s*"
+    r"|\b\d\) (?=You )"
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9])")
+
+
+@contextmanager
+def as_step_errors() -> Iterator[None]:
+    """Whatever Spark raises, planning or running, becomes a StepError: a step fails, the engine goes on."""
+    try:
+        yield
+    except PySparkException as error:
+        raise StepError(in_words(str(error))) from error
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise StepError(str(error)) from error
+    except Py4JJavaError as error:
+        raise StepError(in_words(_innermost(error))) from error
+
+
+def in_words(text: str) -> str:
+    """The message without stacks and plans, and without settings of Spark, which have no effect here."""
+    found = _DETAILS.search(text)
+    said = _NOISE.sub(" ", text[: found.start()] if found is not None else text)
+    kept = [part for part in _SENTENCE.split(" ".join(said.split())) if "spark.sql." not in part]
+    return " ".join(kept)[:LONGEST]
+
+
+def _innermost(error: Py4JJavaError) -> str:
+    """What went wrong first; what wraps it only says that something did."""
+    thrown = error.java_exception
+    while thrown.getCause() is not None:
+        thrown = thrown.getCause()
+    return str(thrown.getMessage() or thrown.toString())
