@@ -105,14 +105,14 @@ class Altering:
             ends = of.control.positions(alteration.runs_as)
             before, member = found
             if before.stateful:
-                of.drain(before.name, member.number)
+                of.drain(before.name, member)
             of.shared.change(query, target, alteration.shaped, positions)
             of.results.left(before.name, query)
             of.membership.emptied(before.name)
             of.results.altered(query, ends, positions)
         else:
             of.shared.change(query, target, alteration.shaped, positions)
-            of.results.deliveries.detach(query, query)  # it has got the windows that were open
+            of.results.deliveries.detach(query, query)  # that gets the windows which were open, and no more
             self._replacing[query] = positions
         self._log.set(_ALTERING, {n: new for n, new in self._log.get(_ALTERING, {}).items() if n != query})
         of.turns.soon(partial(self._done, query))

@@ -296,7 +296,7 @@ class CommitLog:
     def states(self) -> dict[str, tuple[State, int]]:
         """What each operator remembers, and the watermark of what it puts out."""
         rows = self._db.execute("SELECT operator, state, mark FROM state").fetchall()
-        return {operator: (_state(text), mark) for operator, text, mark in rows}
+        return {operator: (state_from(json.loads(text)), mark) for operator, text, mark in rows}
 
     def put_mark(self, operator: str, slot: int, mark: int) -> None:
         """How far the time of an operator's input has come."""
@@ -409,7 +409,7 @@ def _batch(text: str) -> Batch:
     return Batch(**values, ref=Held(ref, **held))
 
 
-def _state(text: str) -> State:
-    values = json.loads(text)
+def state_from(values: Mapping[str, Any]) -> State:
+    """What an operator remembers, from how it is written."""
     pieces = tuple(Piece(p["role"], Ref(**p["ref"]), p["low"], p["high"]) for p in values["pieces"])
     return State(pieces, values["numbers"])

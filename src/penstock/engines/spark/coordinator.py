@@ -46,6 +46,7 @@ from penstock.engines.spark.altering import Altering
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.crowds import CrowdWatch
 from penstock.engines.spark.delivery import Deliveries
+from penstock.engines.spark.draining import Drains
 from penstock.engines.spark.ingest import Ingested, Standing
 from penstock.engines.spark.membership import Membership
 from penstock.engines.spark.operators.base import UNKNOWN, micros
@@ -54,11 +55,12 @@ from penstock.engines.spark.progress import Progress
 from penstock.engines.spark.queue_records import QueueRecords, key
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
+from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.store import Store
 from penstock.engines.spark.turns import Action, Call, Turns
-from penstock.engines.spark.workers import Report, StepBroken, StepDone, Workers
-from penstock.errors import EngineError, PenstockError, SourceError
+from penstock.engines.spark.workers import DrainBroken, DrainDone, Report, StepBroken, StepDone, Workers
+from penstock.errors import EngineError, SourceError
 from penstock.model.graph import Graph
 
 #: Seconds between two looks at what steps cost.
@@ -116,7 +118,8 @@ class Coordinator:
         self._workers = Workers(workers, self.progress, jobs, store, relations, self.results, self.turns.send)
         self.failures: dict[str, str] = {}
         self.standings: dict[str, Standing] = {}  # where each stream's log stands, as committed
-        self.draining: set[str] = set()  # queries that are stopping and emit their open windows
+        self.draining: set[str] = set()  # queries whose open windows are to be put out when they end
+        self.drains = Drains(log, self.progress, store, shared, deliveries, self._garbage)
         #: What to do when a one-time query has its window.
         self.finished: Callable[[str], None] = lambda _: None
         self.planned = Graph()  # with all queries that were accepted
@@ -183,6 +186,8 @@ class Coordinator:
                 self._step_done(message)
             case StepBroken():
                 self._step_broken(message)
+            case DrainDone() | DrainBroken():
+                self._drained(message)
             case Delivered():
                 pass  # each turn begins with that
             case Call():
@@ -199,6 +204,10 @@ class Coordinator:
             for command in steps:
                 self._running += 1
                 self._workers.submit(command)
+            for drain in self.drains.due():
+                self._running += 1
+                self._workers.submit_drain(drain)
+        self.drains.release()
         self.store.delete(self._garbage)
         self._garbage.clear()
 
@@ -247,7 +256,8 @@ class Coordinator:
 
     def nothing_left(self) -> bool:
         """Whether nothing runs or waits, but for suspended queries; asked between two events."""
-        return not self._running and not self._steps and self.turns.nothing_waits and self.control.idle
+        through = not self._running and not self._steps and not self.drains
+        return through and self.turns.nothing_waits and self.control.idle
 
     def runs(self, query: str) -> bool:
         """Whether a query runs or will, by itself or as a member."""
@@ -333,7 +343,8 @@ class Coordinator:
 
     def _forget_versions(self, epoch: int) -> None:
         """Drops versions of stored relations that no row meets: those on their way, or from this epoch on."""
-        if self._keep_log or any(needs.epoch for needs in self.progress.asked.values()):
+        remembered = any(needs.epoch for needs in self.progress.asked.values())
+        if self._keep_log or remembered or self.drains.need_relations:
             return  # what operators remember may be of any epoch
         queues = self.control.queues.values()
         waiting = (batch for queue_ in queues for batch in queue_.slice(queue_.freed, queue_.tail))
@@ -411,7 +422,7 @@ class Coordinator:
         """Another cut: new units get their jobs, and where everything stands is written anew."""
         graph = self.control.graph
         if graph is not self.progress.graph:
-            for query in [query for query in self.draining if query not in graph.queries]:
+            for query in sorted(query for query in self.draining if query not in graph.queries):
                 self.draining.discard(query)
                 self.drain(query)
             self.membership.regraphing(graph)
@@ -420,15 +431,36 @@ class Coordinator:
         self.records.write(command.units, self.control.queues, graph)
         self.progress.forget_queues(self.control.queues)
 
-    def drain(self, query: str, member: int | None = None) -> None:
-        """Emits the open windows of a query that is about to go, or one member's, as if streams had ended."""
-        try:
-            result, garbage = self._workers.close_windows(query, now_s())
-        except PenstockError as error:
-            self._tell(f"the open windows of query '{query}' are lost: {error}")
-            return
-        self._garbage.extend(garbage)
-        self._deliver(self.results.stage(self.progress.graph, result.sinks, member), {})
+    def drain(self, query: str, member: Member | None = None) -> None:
+        """Has the open windows of a query that goes put out, or one member's, as if streams had ended now."""
+        one_time_us = self.results.one_time.get(query)
+        self.drains.begin(query, member, self._relations.epoch, round(now_s() * 1e6), one_time_us)
+
+    def _drained(self, message: DrainDone | DrainBroken) -> None:
+        self._running -= 1
+        drain = message.drain
+        staged = message.staged if isinstance(message, DrainDone) else None
+        if drain.number not in self.drains:  # somebody has dropped the query meanwhile
+            if staged is not None:
+                self.results.discard([staged])
+                self._garbage.extend(ref.name for ref in (staged.staged.ref,) if ref is not None)
+        elif isinstance(message, DrainBroken):
+            self._check_spark()
+            if self.drains.failed(drain):
+                reason = f"the windows that were open in the end are lost: {message.reason}"
+                self.results.lives.setdefault(drain.query, {})["lost"] = reason
+                self.results.put_life(drain.query)
+                if not self.runs(drain.query):
+                    self.failures[drain.query] = reason
+                self._tell(f"query '{drain.query}': {reason}")
+        else:
+            if staged is not None:
+                self._deliver((staged,), {})
+                life = self.results.lives[drain.query]
+                if "rows before" in life:  # it goes on as something else, which these are not rows of
+                    life["rows before"] += len(staged.arrived)
+                    self.results.put_life(drain.query)
+            self.drains.finish(drain)
 
     def _started(self, query: str, starts: dict[str, int]) -> None:
         life = self.results.started(query, starts)

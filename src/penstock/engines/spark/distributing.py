@@ -111,7 +111,12 @@ class Distributor:
             if len(files) >= MANY_FILES:
                 self._moving.add(base)
                 members = self._shared.in_files(base)
-                self._pool.submit(self._move, base, tagged, files, members, self._shared.formers(base))
+                self._pool.submit(self._move, base, tagged, files, members, self._gone(base))
+
+    def _gone(self, base: str) -> list[int]:
+        """The members who have gone, and of whom no rows will come into these files."""
+        coming = self._coordinator.drains.members(base)
+        return [number for number in self._shared.formers(base) if number not in coming]
 
     def _move(
         self,
@@ -174,7 +179,7 @@ class Distributor:
                 self._say(base, error)
                 continue
             with self._log.transaction():
-                self._record(base, moved, self._shared.formers(base))
+                self._record(base, moved, self._gone(base))
             self._show(tagged, moved)
         with self._log.transaction():
             self._coordinator.results.cross_off()

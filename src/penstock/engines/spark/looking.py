@@ -97,6 +97,7 @@ def look(
     control, results = coordinator.control, coordinator.results
     suspended = {*coordinator.log.get("suspended", [])}
     stopping = coordinator.log.get("stopping", {})
+    drained = {query for query in coordinator.drains.queries if not coordinator.runs(query)}
     queries = {}
     for name in catalog.queries:
         life: Mapping[str, Any] = results.lives.get(name, {})
@@ -107,8 +108,9 @@ def look(
             begun=begun,
             held=runs_as in suspended or name in wanted_held,
             failed=name in coordinator.failures,
-            stopping=name in stopping,
-            gone="to" in life or (name in catalog.stopped and not coordinator.runs(name)),
+            stopping=name in stopping or name in drained,
+            gone=name not in drained
+            and ("to" in life or (name in catalog.stopped and not coordinator.runs(name))),
         )
         queries[name] = QueryLook(
             runs_as,

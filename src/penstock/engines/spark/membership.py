@@ -125,7 +125,7 @@ class Membership:
         members = [member.query for member in self._shared.get(shared).members.values()]
         for query in [query for query in members if query in self._leaving]:
             if self._leaving.pop(query):
-                self._of.drain(shared, self._member(query).number)
+                self._of.drain(shared, self._member(query))
             self._gone(query, positions)
 
     def stepped(self, shared: str) -> None:

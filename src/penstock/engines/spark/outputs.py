@@ -5,14 +5,16 @@ Without a directory for results the last of them are kept with the state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.distributing import Distributor
+from penstock.engines.spark.draining import Drain
 from penstock.engines.spark.fan_out import TaggedFiles
 from penstock.engines.spark.reading_results import KeptRows, MemberFiles, OwnFiles, Part, Reading
 from penstock.engines.spark.shared import SharedQueries
@@ -60,15 +62,28 @@ class Outputs:
             made = self.distributor.open(name, columns) if out else MemorySink(columns, MEMBERS_ROWS)
         self.deliveries.add(query.name, name, made)
 
-    def open_stopped(self, queries: Iterable[Query]) -> None:
-        """On start: what is kept of queries that run no more can still be read."""
+    def open_kept(self, queries: Iterable[Query]) -> None:
+        """On start: what is kept of queries that run no more, or not by themselves, can still be read."""
         if self._places.out is None:
             for query in queries:
-                if query.name not in self.deliveries:
-                    self.deliveries.add(query.name, query.name, MemorySink(result_columns(query)))
+                self._open_quietly(query.name, partial(self._kept, query.name, result_columns(query)))
             for base in self._shared.bases():
-                if base not in self.deliveries:
-                    self.deliveries.add(base, base, MemorySink(pa.schema([]), MEMBERS_ROWS))
+                self._open_quietly(base, lambda: MemorySink(pa.schema([]), MEMBERS_ROWS))
+
+    def open_drained(self, drain: Drain) -> None:
+        """On start: where the last results of a query go that has ended."""
+        columns = result_columns(drain.plan)
+        if drain.of is None:
+            self._open_quietly(drain.query, lambda: self._kept(drain.query, columns))
+        elif self._places.out is not None:
+            base = drain.of.base
+            self._open_quietly(base, lambda: self.distributor.open(base, columns))
+
+    def _open_quietly(self, name: str, make: Callable[[], Sink]) -> None:
+        """A sink that no running query's results go to."""
+        if name not in self.deliveries:
+            self.deliveries.add(name, name, make())
+            self.deliveries.detach(name, name)
 
     def _kept(self, query: str, columns: pa.Schema) -> Sink:
         out = self._places.out

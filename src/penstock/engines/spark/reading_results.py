@@ -60,7 +60,12 @@ class KeptRows:
         if self.member is not None:
             mine = rows.filter(pc.equal(rows[MEMBER], self.member.number))
             rows = named(mine.drop_columns([MEMBER]), self.member)
-        return rows.select(columns.names).cast(columns)
+        there = {*rows.column_names}  # before it was altered the query may have had other columns
+        found = [
+            rows[field.name].cast(field.type) if field.name in there else pa.nulls(len(rows), field.type)
+            for field in columns
+        ]
+        return pa.table(found, schema=columns)
 
 
 Part: TypeAlias = OwnFiles | MemberFiles | KeptRows

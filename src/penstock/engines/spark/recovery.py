@@ -10,6 +10,7 @@ from penstock.control.events import Restored
 from penstock.control.standing import Cursor, QueueContents
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator, now_s
+from penstock.engines.spark.draining import Drain, recorded
 from penstock.engines.spark.ingest import Standing
 from penstock.engines.spark.layouts import Needs
 from penstock.engines.spark.measures import QueryMeasures
@@ -43,6 +44,7 @@ class Stood:
     versions: dict[str, dict[int, Ref]]
     lives: dict[str, dict[str, Any]]
     outbox: list[Ref] = field(default_factory=list)
+    drains: list[Drain] = field(default_factory=list)
 
     def files(self, relations: Relations) -> Iterator[str]:
         """All tables of the store that count."""
@@ -52,6 +54,7 @@ class Stood:
             yield from (piece.ref.name for piece in state.pieces)
         yield from (ref.name for ref in relations.refs())
         yield from (ref.name for ref in self.outbox)
+        yield from (name for drain in self.drains for name in drain.tables)
 
 
 def stood(log: CommitLog) -> Stood:
@@ -76,6 +79,7 @@ def stood(log: CommitLog) -> Stood:
         },
         lives,
         [entry.ref for entry in log.outbox()],
+        recorded(log),
     )
 
 

@@ -185,8 +185,7 @@ class Registrar:
         shapes = {query.name: shape for query, shape in found.shared}
         for query in found.queries:
             self._log.put_query(query.name, document.write(query), {})
-            self._coordinator.results.begin_anew(query.name)
-            self.outputs.forget(query.name)
+            self._begin_anew(query.name)
             if query.name in shapes:
                 self._open_shared(query, shapes[query.name], found.joining.get(query.name))
             self.outputs.open(query)
@@ -194,8 +193,7 @@ class Registrar:
         self._shapes |= found.shapes
         for name, members in found.members.items():
             for query_name, _ in members:
-                self._coordinator.results.begin_anew(query_name)
-                self.outputs.forget(query_name)
+                self._begin_anew(query_name)
             self._coordinator.membership.join(name, members)
         if found.queries:
             self._handle(QueriesSubmitted(self._coordinator.now(), tuple(found.queries)))
@@ -204,6 +202,12 @@ class Registrar:
         for query in found.alone:
             if query.stop_s is not None:
                 self._coordinator.turns.at(query.stop_s, partial(self.stop, query.name, drain=False))
+
+    def _begin_anew(self, name: str) -> None:
+        """Another query may have had that name, of which nothing is left in the new one's results."""
+        self._coordinator.drains.cancel(name)
+        self._coordinator.results.begin_anew(name)
+        self.outputs.forget(name)
 
     def _note_one_time(self, query: Query) -> None:
         if query.one_time:
@@ -222,6 +226,8 @@ class Registrar:
             case Drop(kind="query", name=name):
                 self.stop(name, drain=False)
                 self._coordinator.results.readers.drop(name)
+                self._coordinator.drains.cancel(name)
+                self._coordinator.failures.pop(name, None)
             case SetPolicy(policy=policy):
                 self.switch(policy)
             case _:
@@ -407,10 +413,14 @@ class Registrar:
             self._note_one_time(query)
         for base in self._coordinator.shared.bases():
             self.outputs.distributor.open_former(base)
+        wanted = {drain.query for drain in stood.drains}
+        wanted |= {entry.reader for entry in self._log.outbox()}
         for delivery in self.catalog.sinks.values():
-            if self._runs(delivery.query):
+            if self._runs(delivery.query) or not wanted.isdisjoint((delivery.query, f"sink {delivery.name}")):
                 self.outputs.add(delivery, self._columns(delivery.query))
-        self.outputs.open_stopped(self.catalog.queries[name] for name in self.catalog.stopped)
+        self.outputs.open_kept(self.catalog.queries.values())
+        for drain in stood.drains:
+            self.outputs.open_drained(drain)
         self._coordinator.results.readers.restore()
         files = self._log.files()
         self.outputs.recover(files, self.catalog.sinks, self._coordinator.planned.queries)
@@ -420,6 +430,7 @@ class Registrar:
                 self._log.drop_files(name, [one for one in names if (name, one) not in unseen])
             weights = {query.name: self._weight(query.name) for query in stood.queries}
             recovery.restore(self._coordinator, stood, weights)
+            self._coordinator.drains.restore()
             self._ask_again(stood, definitions)
         self.outputs.deliveries.post(self._log.outbox())
         self._coordinator.committed()

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.delivery import Deliveries, Staged, StagedFile, discard
+from penstock.engines.spark.draining import Drain
 from penstock.engines.spark.fan_out import runs_of_members, sorted_by_member
 from penstock.engines.spark.measures import QueryMeasures, add_all
 from penstock.engines.spark.one_time import first_window
@@ -65,10 +66,8 @@ class Results:
         self._posts: list[Entry] = []
         self._measured: list[StagedResult] = []
 
-    def stage(
-        self, graph: Graph, sinks: Mapping[str, pa.Table], member: int | None = None
-    ) -> tuple[StagedResult, ...]:
-        """A step's results, or one member's, put where sinks will find them. Any thread may call it."""
+    def stage(self, graph: Graph, sinks: Mapping[str, pa.Table]) -> tuple[StagedResult, ...]:
+        """A step's results, put where sinks will find them. Any thread may call it."""
         found: list[StagedResult] = []
         try:
             for node, rows in sinks.items():
@@ -77,9 +76,10 @@ class Results:
                 if not rows.num_rows:
                     continue
                 if sink.query in self.shared:
-                    found += self._stage_shared(sink.query, rows, member)
+                    found += self._stage_shared(sink.query, rows)
                 else:
-                    found.append(self._stage(sink.query, self._wanted(sink.query, rows)))
+                    wanted = self._wanted(sink.query, rows, self.one_time.get(sink.query))
+                    found.append(self._stage(sink.query, wanted))
         except BaseException:
             self.discard(found)
             raise
@@ -94,11 +94,9 @@ class Results:
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
         return StagedResult(query, self.deliveries.stage(query, rows), arrived)
 
-    def _stage_shared(self, shared: str, rows: pa.Table, only: int | None) -> list[StagedResult]:
+    def _stage_shared(self, shared: str, rows: pa.Table) -> list[StagedResult]:
         """All members' rows in one go; those with sinks of their own get parts of it."""
-        members = {
-            one.number: one for one in self.shared.roster(shared).members if only in (None, one.number)
-        }
+        members = {one.number: one for one in self.shared.roster(shared).members}
         rows = sorted_by_member(rows, list(members))
         if not rows.num_rows:
             return []
@@ -113,9 +111,27 @@ class Results:
         whose = tuple(members[number].query for number in numbers)
         return [StagedResult(shared, staged, arrived, whose, tuple(starts))]
 
-    def _wanted(self, query: str, rows: pa.Table) -> pa.Table:
+    def stage_drained(self, drain: Drain, sinks: Mapping[str, pa.Table]) -> StagedResult | None:
+        """A query's last results, put where sinks will find them; None if there are none."""
+        found = [table for table in sinks.values() if table.num_rows]
+        if not found:
+            return None
+        rows = pa.concat_tables(found)
+        parts: dict[str, Part] = {}
+        if drain.of is None:
+            rows = self._wanted(drain.query, rows, drain.one_time_us)
+        else:
+            member = drain.of.member
+            rows = sorted_by_member(rows, [member.number])
+            parts[member.query] = Part(0, rows.num_rows, member.titles)
+        if not rows.num_rows:
+            return None
+        arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
+        staged = self.deliveries.stage(drain.query, rows, parts, drain.sinks)
+        return StagedResult(drain.query, staged, arrived)
+
+    def _wanted(self, query: str, rows: pa.Table, width_us: int | None) -> pa.Table:
         """A query's results; of a one-time query, the first full window's."""
-        width_us = self.one_time.get(query)
         if width_us is None:
             return rows
         life = self.lives.get(query, {})

@@ -140,7 +140,7 @@ class SharedQueries:
         self._take_out(query)
         self._shared[name].members[number] = member
         self._of[query] = name, number
-        self._log.put_member(name, number, _member_values(member))
+        self._log.put_member(name, number, member_values(member))
         self._changed(self._shared[name])
         return number
 
@@ -164,7 +164,7 @@ class SharedQueries:
     def _take_in(self, shared: Shared, member: Member) -> None:
         shared.members[member.number] = member
         self._of[member.query] = shared.name, member.number
-        self._log.put_member(shared.name, member.number, _member_values(member))
+        self._log.put_member(shared.name, member.number, member_values(member))
 
     def change(self, query: str, name: str, shaped: Shaped, starts: Mapping[str, int]) -> None:
         """A query goes on as another member, maybe of another shared query, from these offsets on."""
@@ -184,7 +184,7 @@ class SharedQueries:
         for number, member in shared.members.items():
             if not member.starts:
                 shared.members[number] = replace(member, starts=starts)
-                self._log.put_member(name, number, _member_values(shared.members[number]))
+                self._log.put_member(name, number, member_values(shared.members[number]))
         self._changed(shared)
 
     def end(self, query: str, ends: Mapping[str, int]) -> None:
@@ -192,14 +192,14 @@ class SharedQueries:
         name, number = self._of[query]
         shared = self._shared[name]
         shared.members[number] = replace(shared.members[number], ends=ends)
-        self._log.put_member(name, number, _member_values(shared.members[number]))
+        self._log.put_member(name, number, member_values(shared.members[number]))
         self._changed(shared)
 
     def leave(self, query: str) -> None:
         """A member is gone."""
         base, member = self._shared[self._of[query][0]].base, self._take_out(query)
         self._former[base, member.number] = member
-        self._log.put_former(base, member.number, _member_values(member))
+        self._log.put_former(base, member.number, member_values(member))
 
     def _take_out(self, query: str) -> Member:
         name, number = self._of.pop(query)
@@ -220,10 +220,10 @@ class SharedQueries:
             self._shared[name] = _shared(name, values)
         for name, number, values in self._log.members():
             shared = self._shared[name]
-            shared.members[number] = _member(number, values, shared.constants)
+            shared.members[number] = member_from(number, values, shared.constants)
             self._of[shared.members[number].query] = name, number
         for base, number, values in self._log.formers():
-            self._former[base, number] = _member(number, values, None)
+            self._former[base, number] = member_from(number, values, None)
         for shared in self._shared.values():
             self._changed(shared)
 
@@ -250,12 +250,13 @@ def _shared(name: str, values: Mapping[str, Any]) -> Shared:
     return Shared(name, **{**values, "constants": constants, "streams": tuple(values["streams"])})
 
 
-def _member_values(member: Member) -> dict[str, Any]:
+def member_values(member: Member) -> dict[str, Any]:
+    """How a member is written."""
     constants = [str(value) if isinstance(value, Decimal) else value for value in member.constants]
     return {**asdict(member), "constants": constants}
 
 
-def _member(number: int, values: Mapping[str, Any], constants: Schema | None) -> Member:
+def member_from(number: int, values: Mapping[str, Any], constants: Schema | None) -> Member:
     """A member; one that has gone needs no constants."""
     types = [one.type for one in constants.fields] if constants is not None else []
     found: list[Value] = [

@@ -11,19 +11,22 @@ from typing import TypeAlias
 from penstock.control.commands import RunStep, Take
 from penstock.control.units import UnitState
 from penstock.engines.spark.bisection import culprits
+from penstock.engines.spark.draining import Drain
+from penstock.engines.spark.layouts import layouts
 from penstock.engines.spark.operators.base import END, StatefulOperator
 from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.progress import Progress
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
-from penstock.engines.spark.rosters import Member
+from penstock.engines.spark.rosters import Member, Roster
 from penstock.engines.spark.steps import Held, Known, Result, UnitRunner
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import alone
 from penstock.errors import PenstockError, StepError
 from penstock.model.batch import Batch
-from penstock.model.graph import Port
+from penstock.model.graph import Graph, Port
+from penstock.plan.sharing import merge
 from penstock.policies.layout import UnitPlace
 
 
@@ -47,7 +50,24 @@ class StepBroken:
     culprits: Mapping[str, str] = field(default_factory=dict)  # members that are at fault, and why
 
 
-Report: TypeAlias = StepDone | StepBroken
+@dataclass(frozen=True, slots=True)
+class DrainDone:
+    """Open windows are staged; there may have been none."""
+
+    drain: Drain
+    staged: StagedResult | None
+
+
+@dataclass(frozen=True, slots=True)
+class DrainBroken:
+    """Open windows could not be put out."""
+
+    drain: Drain
+    reason: str
+
+
+StepReport: TypeAlias = StepDone | StepBroken
+Report: TypeAlias = StepReport | DrainDone | DrainBroken
 
 
 class Workers:
@@ -66,11 +86,14 @@ class Workers:
         self._progress, self._jobs, self._store, self._relations = progress, jobs, store, relations
         self._results, self._shared, self._report = results, results.shared, report
         self._pool = ThreadPoolExecutor(count, thread_name_prefix="penstock-step")
+        # Of their own, so that no step which control counts on waits for them.
+        self._drain_pool = ThreadPoolExecutor(1, thread_name_prefix="penstock-drain")
         self._runners: dict[int, tuple[object, UnitRunner]] = {}
 
     def close(self) -> None:
         """Waits for the threads."""
         self._pool.shutdown(wait=True)
+        self._drain_pool.shutdown(wait=True)
 
     @property
     def has_spark(self) -> bool:
@@ -120,7 +143,7 @@ class Workers:
             self._store.delete(made)
         self._report(report)
 
-    def _done(self, runner: UnitRunner, command: RunStep, known: Known) -> Report:
+    def _done(self, runner: UnitRunner, command: RunStep, known: Known) -> StepReport:
         began_s = time.perf_counter()
         try:
             result = runner.run(command.takes, known)
@@ -154,28 +177,57 @@ class Workers:
 
         return culprits(roster.members, failure)
 
-    @staticmethod
-    def _made(result: Result, known: Known) -> set[str]:
-        """The tables that a step has made for operators to remember."""
-        before = {piece.ref.name for state in known.states.values() for piece in state.pieces}
-        return {piece.ref.name for state in result.states.values() for piece in state.pieces} - before
+    # --- open windows ---
 
-    def close_windows(self, query: str, at_s: float) -> tuple[Result, set[str]]:
-        """What a query would put out if its streams ended now, and the tables that were made for nothing.
+    def submit_drain(self, drain: Drain) -> None:
+        """Open windows to be put out; a report comes."""
+        self._drain_pool.submit(self._drain, drain)
 
-        All it has begun is through. What its operators remember stays as it is: others may share them. It
-        runs in the caller's thread.
-        """
-        progress = self._progress
-        place = alone(progress.graph, query)
-        runner = self._runner(place, stateful_operators(progress.graph, progress.layouts))
-        held = Held(None, END, round(at_s * 1e6), epoch=self._relations.epoch)
-        end = Batch(0, 0.0, at_s, 0.0, 0.0, "", 0, 0, held)
+    def _drain(self, drain: Drain) -> None:
+        """What a thread does: the step that the query would do if its streams ended now."""
+        report: DrainDone | DrainBroken
+        with self._store.noting() as made:
+            try:
+                result = self._ended(drain)
+                staged = self._results.stage_drained(drain, result.sinks)
+                report = DrainDone(drain, staged)
+            except PenstockError as error:
+                report = DrainBroken(drain, str(error))
+            except BaseException as error:
+                report = DrainBroken(drain, f"{type(error).__name__}: {error}")
+        kept = {report.staged.staged.ref} if isinstance(report, DrainDone) and report.staged else set()
+        names = {ref.name for ref in kept if ref is not None}
+        # What operators would remember after this is nobody's: others that share them have not ended.
+        self._store.delete(name for name in made if name not in names)
+        self._report(report)
+
+    def _ended(self, drain: Drain) -> Result:
+        graph = merge(Graph(), [drain.plan])
+        known_layouts = layouts(graph, drain.asked)
+        place = alone(graph, drain.plan.name)
+        roster = None if drain.of is None else drain.of.roster
+
+        def rosters(name: str) -> Roster:
+            return self._shared.roster(name) if roster is None else roster
+
+        runner = UnitRunner(
+            graph,
+            place,
+            known_layouts,
+            stateful_operators(graph, known_layouts),
+            self._jobs,
+            self._store,
+            self._relations.until,
+            rosters,
+        )
+        held = Held(None, END, drain.at_us, epoch=drain.epoch)
+        end = Batch(0, 0.0, drain.at_us / 1e6, 0.0, 0.0, "", 0, 0, held)
         ports = dict.fromkeys(edge.port for edge in place.entries)
         takes = tuple(
             Take(n, tuple(edge for edge in place.entries if edge.port == port), (end,))
             for n, port in enumerate(ports)
         )
-        known = progress.of(progress.graph.operators)
-        result = runner.run(takes, known)
-        return result, self._made(result, known)
+        try:
+            return runner.run(takes, drain.known)
+        finally:
+            runner.close()
