@@ -177,6 +177,11 @@ class Deliveries:
         }
         return MappingProxyType(found | {name: one.reason for name, one in self._failing.now.items()})
 
+    def kept_rows(self, name: str) -> int:
+        """How many rows are kept for a sink."""
+        with self._changed:
+            return sum(entry.rows for entry in self._outbox.of(name))
+
     def kept(self, name: str) -> tuple[tuple[Entry, ...], int]:
         """What is kept for a sink, with how many of the first rows to leave out. Its tables are pinned."""
         with self._changed:

@@ -114,8 +114,8 @@ class Outputs:
         parts: list[Part] = []
         if out is not None:
             parts.append(OwnFiles(tuple(list_files(out / query, format_, first_file)), format_))
-        elif isinstance(self.deliveries.get(query), MemorySink):
-            parts.append(KeptRows(*self.deliveries.kept(query)))
+        elif (name := self._most_kept(query)) is not None:
+            parts.append(KeptRows(*self.deliveries.kept(name)))
         for base, member in self._shared.files_of(query):
             tagged = self.deliveries.get(base)  # or there is no file
             if isinstance(tagged, TaggedFiles):
@@ -123,6 +123,12 @@ class Outputs:
             elif isinstance(tagged, MemorySink):
                 parts.append(KeptRows(*self.deliveries.kept(base), member))
         return Reading(columns, tuple(parts))
+
+    def _most_kept(self, query: str) -> str | None:
+        """Where most rows of a query that runs or ran by itself are kept: a memory sink may keep more."""
+        names = [query] if self._shared.of(query) else [query, *self.deliveries.names_of(query)]
+        kept = [name for name in names if isinstance(self.deliveries.get(name), MemorySink)]
+        return max(kept, key=self.deliveries.kept_rows, default=None)
 
     # --- after a crash ---
 
