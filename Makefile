@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help install demo test test-core test-fast chaos cluster-test java check format bench docs lock clean
+.PHONY: help install demo test test-core test-fast chaos soak cluster-test java check format bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -28,6 +28,9 @@ test-fast: $(INSTALLED)  ## those of test-core that are not slow
 chaos: java $(INSTALLED)  ## kill -9 and restart, 46 times; KILLS=90 SEED=7 for others; 15 to 35 minutes
 	$(BIN)/python -m tests.chaos.run $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.chaos.crowd $(if $(SEED),--seed $(SEED))
+
+soak: java $(INSTALLED)  ## 50 queries and a bad thing every half minute; MINUTES=30 EVERY=30 SEED=7 for others
+	$(BIN)/python -m tests.soak.run $(if $(MINUTES),--minutes $(MINUTES)) $(if $(EVERY),--every $(EVERY)) $(if $(SEED),--seed $(SEED))
 
 cluster-test: java $(INSTALLED)  ## all examples on a Spark cluster of this machine, with executors killed; CASES='few nexmark' for some
 	$(BIN)/python scripts/cluster $(BIN)/python -m tests.cluster.run $(CASES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import sys
 import time
 from dataclasses import asdict
@@ -61,6 +62,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # the papers' signs, on a terminal that lacks them
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C
     try:
         app()
     except PenstockError as error:
@@ -306,7 +308,7 @@ def run(
     """
     from penstock.commands.run import run_files, summary, summary_json
 
-    last, seconds_s = run_files(
+    ran = run_files(
         files,
         data=data,
         policy=policy,
@@ -323,10 +325,10 @@ def run(
         live=err.is_terminal and not as_json,
     )
     if as_json:
-        print_json(summary_json(last, seconds_s))
+        print_json(summary_json(ran))
     else:
-        out.print(summary(last, seconds_s, to))
-    if any(query.failure for query in last.queries.values()):
+        out.print(summary(ran, to))
+    if any(query.failure for query in ran.last.queries.values()):
         raise typer.Exit(1)
 
 

@@ -104,7 +104,7 @@ class World:
                 lines.append('{"t": "2026-01-01 00:0')
                 self.bad += 1
         name = f"{time.time_ns()}.json"
-        _put(self._root / stream / name, "\n".join(lines) + "\n")
+        put(self._root / stream / name, "\n".join(lines) + "\n")
 
     def _change_table(self) -> None:
         """Some devices are elsewhere; now and then one is nowhere, or in two places."""
@@ -113,10 +113,10 @@ class World:
         for device in self._chance.sample(DEVICES, self._chance.randrange(2, len(DEVICES) + 1)):
             for _ in range(self._chance.choice((1, 1, 1, 2))):
                 rows.append(f"{device},p{self._chance.randrange(3)},{self._version}")
-        _put(self._root / "places.csv", "\n".join(rows) + "\n")
+        put(self._root / "places.csv", "\n".join(rows) + "\n")
 
 
-def _put(path: Path, text: str) -> None:
+def put(path: Path, text: str) -> None:
     """A file that is complete when it appears."""
     hidden = path.with_name(f".{path.name}")
     hidden.write_text(text)

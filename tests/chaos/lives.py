@@ -17,11 +17,26 @@ PATIENCE_S = 120.0
 class Life:
     """A process and its JVM. What goes wrong with them is added to `problems`."""
 
-    def __init__(self, command: Sequence[str], said: Path, problems: list[str]) -> None:
+    def __init__(
+        self, command: Sequence[str], said: Path, problems: list[str], *, talks: bool = False
+    ) -> None:
+        """With `talks` it can be told something on its standard input."""
         self._said, self._problems = said, problems
         self._began = time.monotonic()
+        heard = subprocess.PIPE if talks else None
         with said.open("a") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+            self._process = subprocess.Popen(command, stdin=heard, stdout=log, stderr=subprocess.STDOUT)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def tell(self, line: str) -> None:
+        """A line on its standard input."""
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(f"{line}\n".encode())
+            self._process.stdin.flush()
 
     @property
     def age_s(self) -> float:
@@ -45,7 +60,7 @@ class Life:
 
     def kill(self) -> None:
         """The engine at once, and its JVM must go with it."""
-        family = _descendants(self._process.pid)
+        family = descendants(self._process.pid)
         self._process.kill()
         self.wait(PATIENCE_S)
         if not _gone(family):
@@ -53,7 +68,7 @@ class Life:
 
     def kill_jvm(self) -> bool:
         """Only the JVM; the engine must notice, and end itself."""
-        family = _descendants(self._process.pid)
+        family = descendants(self._process.pid)
         if not family or self._process.poll() is not None:
             return False
         for pid in family:
@@ -72,7 +87,8 @@ class Life:
             self.kill()
 
 
-def _descendants(pid: int) -> list[int]:
+def descendants(pid: int) -> list[int]:
+    """All processes that a process has started, directly or not."""
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)
     pairs = [tuple(map(int, line.split())) for line in listed.stdout.splitlines()]
     found = [pid]

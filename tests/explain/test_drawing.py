@@ -43,7 +43,7 @@ def test_streams_operators_and_queries_are_named_and_sharing_is_counted() -> Non
     shown = texts(explain(HOME))
     assert {"temps", "hot", "means", "select", "temp > 30"} <= set(shown)
     assert "×2   unit 1" in shown
-    assert "2 queries, 4 operators  ·  1 saved by sharing  ·  3 units under fas-mcq" in shown
+    assert "2 queries, 4 operators  ·  1 saved by sharing  ·  3 units under fcfs" in shown
 
 
 def test_an_empty_graph_is_drawn_too() -> None:

@@ -112,7 +112,7 @@ def test_a_bare_stream_has_an_operator_to_schedule() -> None:
 
 def test_the_units_cover_the_graph_and_their_cost_is_the_graphs() -> None:
     explanation = explain(HOME + JOINED)
-    assert explanation.policy == "fas-mcq"
+    assert explanation.policy == "fcfs"
     assert {name for unit in explanation.units for name in unit.operators} == set(explanation.graph.operators)
     assert sum(unit.cpu_s_per_s for unit in explanation.units) == pytest.approx(explanation.cpu_s_per_s)
 
@@ -178,3 +178,35 @@ def test_a_file_that_cannot_be_read_is_one_clear_error(
     with pytest.raises(PenstockError) as caught:
         explain_files([str(file)])
     assert str(caught.value) == f"{file}: cannot read it: {says}"
+
+
+def test_queries_that_differ_in_constants_are_explained_as_the_one_that_runs_them() -> None:
+    alike = "".join(
+        f"CREATE CONTINUOUS QUERY h{n} AS SELECT id FROM temps WHERE temp > {n};" for n in range(32)
+    )
+    explanation = explain(HOME + alike)
+    (shape,) = explanation.members
+    assert explanation.members[shape] == tuple(f"h{n}" for n in range(32))
+    assert list(explanation.graph.queries) == ["hot", "means", shape]
+    assert query(explanation, "h7").runs_as == shape
+    assert len(query(explanation, "h7").together) == 32
+    assert query(explanation, "hot").together == ()
+    assert len(explanation.units) < 8
+    assert explanation.cpu_s_per_s < 1
+
+
+def test_costs_of_small_queries_are_of_an_order_that_can_be_true() -> None:
+    columns = "(t TIMESTAMP, k INT, v INT, WATERMARK FOR t)"
+    tables = "".join(
+        f"CREATE STREAM {name} {columns} USING csv OPTIONS (path '{name}.csv', endless 'false');"
+        for name in "abc"
+    )
+    joins = "".join(
+        f"CREATE CONTINUOUS QUERY j{n} AS SELECT a.v, c.v AS w FROM a [RANGE 1 DAY] JOIN b [RANGE 1 DAY] "
+        f"ON a.k = b.k JOIN c [RANGE 1 DAY] ON b.v = c.v AND c.k > a.v + {n} WHERE a.v % {n + 2} = 1;"
+        for n in range(32)
+    )
+    explanation = explain(tables + joins)
+    assert len(explanation.queries) == 32
+    assert 0 < explanation.cpu_s_per_s < 32
+    assert sum(unit.cpu_s_per_s for unit in explanation.units) < 32

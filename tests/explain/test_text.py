@@ -62,7 +62,7 @@ def test_the_graph_says_what_is_shared_and_how_it_is_cut() -> None:
     lines = shown(HOME)
     assert "operators  4, 1 fewer than apart" in lines
     assert "  ×2     select temp > 30  hot, means" in lines
-    assert "units under fas-mcq" in lines
+    assert "units under fcfs" in lines
 
 
 def test_an_operator_read_twice_is_written_once() -> None:

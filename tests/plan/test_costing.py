@@ -68,14 +68,14 @@ def test_rates_run_through_a_plan() -> None:
 
 
 def test_a_join_puts_out_the_pairs_of_its_windows_that_meet_the_condition() -> None:
-    # 20/s meet 10 s of 30/s, 30/s meet 5 s of 20/s... each way one in ten.
-    assert rate_out(AB, a=20, b=30) == pytest.approx((20 * 30 * 5 + 30 * 20 * 10) * 0.1)
+    # 20/s meet 10 s of 30/s, 30/s meet 5 s of 20/s... each way one in a thousand.
+    assert rate_out(AB, a=20, b=30) == pytest.approx((20 * 30 * 5 + 30 * 20 * 10) * 0.001)
     assert plan_cost(AB).operators[-1][1].estimate.selectivity > 1
 
 
 def test_a_join_of_three_puts_out_the_same_in_any_order() -> None:
-    pairs = 20 * 30 * (10 + 5) * 0.1
-    assert rate_out(ABC, a=20, b=30, c=40) == pytest.approx(pairs * 40 * (10 + 8) * 0.1)
+    pairs = 20 * 30 * (10 + 5) * 0.001
+    assert rate_out(ABC, a=20, b=30, c=40) == pytest.approx(pairs * 40 * (10 + 8) * 0.001)
 
 
 def test_a_window_by_count_holds_its_rows_at_any_rate() -> None:

@@ -8,6 +8,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -22,8 +23,11 @@ from penstock.commands.reading import read_files
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.masters import read_conf
 from penstock.engines.spark.status import QueryStatus, Status
+from penstock.engines.spark.status_text import failing_line
 from penstock.errors import EngineError
+from penstock.model.operators import Source
 from penstock.sql import session as statements
+from penstock.sql.catalog import Catalog, Stream
 from penstock.sql.quantities import seconds, shown_bytes, shown_seconds, size_bytes
 
 #: Rates and latencies in the live table are over so many seconds.
@@ -31,12 +35,12 @@ _WINDOW_S = 5.0
 
 
 class Stop(Exception):  # noqa: N818 - not an error
-    """Ctrl-C was pressed once: finish what runs."""
+    """Ctrl-C was pressed once, or the process was asked to end: finish what runs."""
 
 
 @contextlib.contextmanager
 def interruptible(err: Console) -> Iterator[None]:
-    """The first Ctrl-C raises `Stop` in the main thread, a second one ends the process at once."""
+    """The first Ctrl-C or SIGTERM raises `Stop` in the main thread, another one ends the process at once."""
     pressed = 0
 
     def handler(_signal: int, _frame: FrameType | None) -> None:
@@ -47,11 +51,12 @@ def interruptible(err: Console) -> Iterator[None]:
             os._exit(130)
         raise Stop
 
-    before = signal.signal(signal.SIGINT, handler)
+    before = {number: signal.signal(number, handler) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, known in before.items():
+            signal.signal(number, known)
 
 
 class View:
@@ -72,15 +77,17 @@ class View:
             f"policy {now.policy} · {arrived / passed_s:,.0f} rows/s in · "
             f"{shown_bytes(now.queued_bytes)} queued · {now.totals.steps:,} steps"
         )
-        table = Table(title=title, title_justify="left", title_style="")
+        table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
+        table.caption = "\n".join(failing_lines(now)) or None
         table.add_column("query")
+        table.add_column("state")
         for heading in ("rows", "rows/s", "latency", "queued", "stale"):
             table.add_column(heading, justify="right")
         table.add_column("asked for")
         table.add_column("met")
         for name, query in now.queries.items():
             before = then.queries.get(name)
-            table.add_row(name, *self._cells(query, before, passed_s))
+            table.add_row(name, query.state.value, *self._cells(query, before, passed_s))
         return table
 
     def _cells(self, now: QueryStatus, then: QueryStatus | None, passed_s: float) -> list[str | Text]:
@@ -105,6 +112,11 @@ def shown_latency(latency_s: float | None) -> str:
     return f"{latency_s * 1000:.0f} ms" if latency_s < 1 else f"{latency_s:.1f} s"
 
 
+def failing_lines(now: Status) -> list[str]:
+    """What fails by itself, each in a line with the reason."""
+    return [failing_line(name, one, now.at_s) for name, one in now.failing.items()]
+
+
 def asked_for(query: QueryStatus) -> str:
     """A query's wishes in a few words."""
     qos = query.qos
@@ -115,6 +127,8 @@ def asked_for(query: QueryStatus) -> str:
         parts.append(f"≤ {shown_bytes(qos.memory_bytes)}")
     if qos.freshness is not None:
         parts.append(f"{qos.freshness:.0%} fresh")
+    if parts:
+        parts[-1] += f" ± {qos.tolerance:.0%}"
     if qos.weight != 1.0:
         parts.append(f"weight {qos.weight:g}")
     return ", ".join(parts)
@@ -127,6 +141,20 @@ def _met(query: QueryStatus, latency_s: float | None) -> Text:
     if met is None:
         return Text("")
     return Text("yes", style="green") if met else Text("no", style="red")
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """How things stood at the end of a run, the seconds that took, and the rows of runs before it."""
+
+    last: Status
+    seconds_s: float
+    rows_before: int = 0
+
+    @property
+    def rows_in(self) -> int:
+        """How many rows came in."""
+        return sum(self.last.rows_in.values()) - self.rows_before
 
 
 def run_files(
@@ -145,15 +173,17 @@ def run_files(
     conf: Sequence[str],
     err: Console,
     live: bool,
-) -> tuple[Status, float]:
-    """Runs the statements of files; how things stood at the end, and the seconds that took."""
+) -> Ran:
+    """Runs the statements of files."""
     sql, base = read_files(files, data)
     memory_bytes = _checked("memory", memory, size_bytes)
     settings = read_conf(conf)
     if until != "drained":
         _checked("until", until, seconds)
-    if state is None or not state.exists():
-        statements.run(sql, now_s=time.time())  # what is wrong is told before Spark has started
+    fresh = state is None or not state.exists()
+    if fresh:  # what is wrong is told before Spark has started
+        catalog, _ = statements.run(sql, now_s=time.time())
+        _say_what_never_ends(catalog, until, err)
     err.print("starting Spark …", highlight=False)
     with Engine(
         state,
@@ -174,10 +204,52 @@ def run_files(
             raise EngineError(f"{named} creates no query; add CREATE CONTINUOUS QUERY … AS SELECT …")
         if policy is not None and engine.catalog.policy is not None:
             engine.use_policy(policy)
+        if not fresh:
+            _say_what_never_ends(engine.catalog, until, err)
+        rows_before = sum(engine.status().rows_in.values())
         last, seconds_s, stopped = watched(engine, until, err, live=live)
         if stopped:
             err.print(_where(last, state))
-        return last, seconds_s
+        return Ran(last, seconds_s, rows_before)
+
+
+def never_ends(stream: Stream) -> bool:
+    """Whether no row of a stream is ever the last."""
+    options = {name.lower(): value for name, value in stream.options.items()}
+    match stream.format:
+        case "csv" | "json" | "parquet":
+            return options.get("arriving", "false").lower() == "true" and "end" not in options
+        case "generator":
+            return "rows" not in options
+        case _:
+            return True
+
+
+def _say_what_never_ends(catalog: Catalog, until: str, err: Console) -> None:
+    """A run until all is through, of streams that never are, goes on until somebody stops it."""
+    if until != "drained":
+        return
+    running = [name for name in catalog.queries if name not in catalog.stopped]
+    read = {name for query in running for name in _streams_of(catalog, query)}
+    endless = sorted(name for name in read if never_ends(catalog.streams[name]))
+    pushed = [name for name in endless if catalog.streams[name].format == "push"]
+    if pushed and len(pushed) == len(read):
+        raise EngineError(
+            f"no row can ever come: stream '{pushed[0]}' is one that a Python program pushes rows to, and "
+            "`penstock run` is none; use penstock.Engine there, or give the stream another source"
+        )
+    if endless:
+        named = ", ".join(f"'{name}'" for name in endless)
+        err.print(
+            f"stream {named} never ends, so this runs until Ctrl-C; --until 30s would end it by itself",
+            highlight=False,
+        )
+
+
+def _streams_of(catalog: Catalog, query: str) -> set[str]:
+    """The streams that a query is made from, through views too."""
+    nodes = catalog.queries[query].root.post_order()
+    return {node.operator.stream for node in nodes if isinstance(node.operator, Source)}
 
 
 def _checked(option: str, text: str, read: Callable[[str], float]) -> float:
@@ -218,28 +290,37 @@ def watched(engine: Engine, until: str, err: Console, *, live: bool) -> tuple[St
         return engine.status(), seconds_s, stopped
 
 
-def summary_json(last: Status, seconds_s: float) -> dict[str, Any]:
+def summary_json(ran: Ran) -> dict[str, Any]:
     """What `--json` prints."""
+    last = ran.last
     return {
         "queries": {name: query.as_json() for name, query in last.queries.items()},
+        "streams": {
+            name: {"state": one.state.value, "rows": one.rows, "late": one.late_rows, "bad": one.bad_rows}
+            for name, one in last.streams.items()
+        },
+        "failing": {name: one.reason for name, one in last.failing.items()},
         "totals": {
+            "rows_in": ran.rows_in,
             "steps": last.totals.steps,
             "jobs": last.totals.jobs,
-            "seconds": seconds_s,
+            "seconds": ran.seconds_s,
             "max_queue_bytes": last.totals.max_queue_bytes,
         },
     }
 
 
-def summary(last: Status, seconds_s: float, out: Path | None) -> Table:
+def summary(ran: Ran, out: Path | None) -> Table:
     """What a run came to."""
-    totals = last.totals
+    last, totals = ran.last, ran.last.totals
+    earlier = f" after {ran.rows_before:,} of earlier runs" if ran.rows_before else ""
     title = (
-        f"{sum(last.rows_in.values()):,} rows in, {seconds_s:.1f} s, {totals.steps:,} steps, "
+        f"{ran.rows_in:,} rows in{earlier}, {ran.seconds_s:.1f} s, {totals.steps:,} steps, "
         f"{totals.jobs:,} jobs, at most {shown_bytes(totals.max_queue_bytes)} queued, policy {last.policy}"
     )
     table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
     table.add_column("query")
+    table.add_column("state")
     for heading in ("rows", "mean latency", "p95", "stale", "late rows", "bad rows"):
         table.add_column(heading, justify="right")
     table.add_column("asked for")
@@ -247,6 +328,7 @@ def summary(last: Status, seconds_s: float, out: Path | None) -> Table:
     for name, query in last.queries.items():
         table.add_row(
             name,
+            query.state.value,
             f"{query.rows:,}",
             shown_latency(query.latencies.mean_s),
             shown_latency(query.latencies.percentile_s(0.95)),
@@ -256,6 +338,8 @@ def summary(last: Status, seconds_s: float, out: Path | None) -> Table:
             asked_for(query),
             _met(query, None),
         )
+    lines = failing_lines(last)
     if out is not None:
-        table.caption = f"results are in {out}"
+        lines.append(f"results are in {out}")
+    table.caption = "\n".join(lines) or None
     return table

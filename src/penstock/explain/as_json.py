@@ -16,10 +16,13 @@ second: 0.5 keeps half a processor busy.
         operators         inputs first: `name` in the graph, `kind`, `text`, `inputs` (`{operator, port}`),
                           `schema`, `rate_in_per_s`, `rate_out_per_s`, `cost_s` per row, `selectivity`,
                           `memory_bytes`, `shared_with` (queries that ran it before this one came)
+        runs_as, together the query of the graph that runs it and others that differ in constants, and their
+                          names; empty if it runs by itself
         shared, added     names of the operators that others ran already, and of those that are new
         considered        plans, the chosen one first: `processor_s_per_s`, `new_processor_s_per_s`,
                           `memory_bytes`, `operators`, `shared` (both counts), `rules`
-    graph                 of the registered queries: `queries`, `streams`, `operators` (`name`, `text`,
+    graph                 of the registered queries: `queries`, `members` (of those that run several as one),
+                          `streams`, `operators` (`name`, `text`,
                           `users`), `processor_s_per_s`, `memory_bytes`, and as `sharing` how many operators
                           there would be `separate`, are `merged`, and were `saved`
     policy                what the graph is cut by
@@ -54,6 +57,7 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
         "queries": [_query(one) for one in explanation.queries],
         "graph": {
             "queries": list(graph.queries),
+            "members": {name: list(whom) for name, whom in explanation.members.items()},
             "streams": list(graph.sources),
             "operators": [
                 {"name": name, "text": explanation.texts[name], "users": list(graph.users[name])}
@@ -99,6 +103,8 @@ def _query(one: QueryExplained) -> dict[str, Any]:
         },
         "plan": {"written": _plan(one.written), "chosen": _plan(one.chosen)},
         "operators": [_operator(operator) for operator in one.operators],
+        "runs_as": one.runs_as,
+        "together": list(one.together),
         "shared": [operator.name for operator in one.work if operator.shared_with],
         "added": [operator.name for operator in one.added],
         "considered": [

@@ -24,10 +24,14 @@ from penstock.plan.alternates.generator import Alternate
 from penstock.plan.costing import Costed, Costing
 from penstock.plan.schemas import derived_schemas
 from penstock.plan.sharing import remove
+from penstock.plan.templates import Templates
+from penstock.plan.text import operator_text
+from penstock.plan.together import Running, admitted
 from penstock.policies.costs import input_rates, port_rate, unit_cost
 from penstock.policies.layout import lay_out
 from penstock.policies.parsing import MAKERS, parse
 from penstock.policies.policy import Policy
+from penstock.policies.registry import DEFAULT
 from penstock.sql.catalog import Catalog
 from penstock.sql.reader import read
 from penstock.sql.session import Answer, apply
@@ -41,9 +45,6 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
-
-#: What queries are scheduled by where nothing else is said.
-POLICY = "fas-mcq"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,8 @@ class QueryExplained:
     """A query: as it was written, as it was chosen to run, and what it costs alone and beside the others.
 
     `operators` come inputs first, the sink last; of the plans `considered` the chosen one comes first.
-    `registered` unless it was only to be explained.
+    `registered` unless it was only to be explained. `together` are the queries that run as one with it, since
+    they differ in constants, itself among them; the graph knows them all as `runs_as`.
     """
 
     written: Query
@@ -106,6 +108,8 @@ class QueryExplained:
     registered: bool
     cpu_s_per_s: float
     memory_bytes: float
+    runs_as: str = ""
+    together: tuple[str, ...] = ()
 
     @property
     def work(self) -> tuple[OperatorExplained, ...]:
@@ -143,7 +147,8 @@ class Explanation:
     """What the statements said, in their order, and the graph they leave behind with its cut.
 
     `texts` has each operator of the graph as the first query that brought it would write it. `separate` is
-    how many operators the queries would have if nothing were shared.
+    how many operators the queries would have if nothing were shared. The graph is the one that would run, in
+    which queries that differ in constants are one; `members` says which those are.
     """
 
     said: tuple[Answer | QueryExplained, ...]
@@ -153,6 +158,7 @@ class Explanation:
     policy: str
     units: tuple[UnitExplained, ...]
     separate: int
+    members: Mapping[str, tuple[str, ...]]
 
     @property
     def queries(self) -> tuple[QueryExplained, ...]:
@@ -208,8 +214,13 @@ def _text_of(file: str) -> str:
 
 
 def _explanation(telling: _Telling, chosen: Policy | None) -> Explanation:
-    chosen = chosen or parse(telling.catalog.policy or POLICY)
-    graph, rates = telling.graph, telling.catalog.rates()
+    chosen = chosen or parse(telling.catalog.policy or DEFAULT)
+    rates = telling.catalog.rates()
+    running = [telling.catalog.queries[name] for name in telling.graph.queries]
+    nothing = Running(Graph(), {}, {}, frozenset(), frozenset())
+    found = admitted(running, nothing, Templates(), rates, since=0)
+    graph = found.graph
+    members = {name: tuple(query for query, _ in whom) for name, whom in found.members.items()}
     costs = graph_costs(graph, rates)
     estimates = Estimates({name: costs[name].estimate for name in graph.operators}, rates)
     inflow = input_rates(graph, estimates)
@@ -219,10 +230,24 @@ def _explanation(telling: _Telling, chosen: Policy | None) -> Explanation:
         cost = unit_cost(graph, estimates, inflow, place)
         rate = sum(port_rate(graph, estimates, inflow, port) for port in ports)
         units.append(UnitExplained(place.unit.operators, rate, cost.row_s, cost.selectivity))
-    scheduled = set(graph.operators)
-    separate = sum(name in scheduled for used in graph.members.values() for name in used)
-    said, texts = tuple(telling.said), MappingProxyType(telling.texts)
-    return Explanation(said, graph, texts, costs, chosen.text, tuple(units), separate)
+    apart = telling.graph
+    scheduled = set(apart.operators)
+    separate = sum(name in scheduled for used in apart.members.values() for name in used)
+    said = tuple(_as_it_runs(one, members) for one in telling.said)
+    new = {name: operator_text(node.operator) for name, node in graph.nodes.items()}
+    texts = MappingProxyType({**new, **telling.texts})
+    return Explanation(said, graph, texts, costs, chosen.text, tuple(units), separate, members)
+
+
+def _as_it_runs(
+    one: Answer | QueryExplained, members: Mapping[str, tuple[str, ...]]
+) -> Answer | QueryExplained:
+    """A query with those that it runs as one with."""
+    if isinstance(one, QueryExplained) and one.registered:
+        for runs_as, together in members.items():
+            if one.written.name in together:
+                return replace(one, runs_as=runs_as, together=together)
+    return one
 
 
 def graph_costs(graph: Graph, rates: Mapping[str, float]) -> Mapping[str, Costed]:

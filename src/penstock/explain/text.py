@@ -63,6 +63,7 @@ def query_text(one: QueryExplained, most: int = ALTERNATES) -> RenderableType:
         _fact("wishes", wishes(one.written.qos)),
         _fact("result", str(one.schema)),
         _fact("cost", _cost(one)),
+        *([_fact("runs as", _together(one))] if one.together else []),
         Text(),
         *_plan(one),
         Text(),
@@ -84,6 +85,12 @@ def _cost(one: QueryExplained) -> str:
     if not one.added:
         return f"{whole}; all of it runs already"
     return f"{whole}; {shared} of {len(one.work)} operators run already, adds {cpu_text(one.new_cpu_s_per_s)}"
+
+
+def _together(one: QueryExplained) -> str:
+    others = len(one.together) - 1
+    with_whom = f"{others} other{'s' if others > 1 else ''} that differ{'' if others > 1 else 's'}"
+    return f"one job with {with_whom} in constants only ('{one.runs_as}'), and costs about as much as one"
 
 
 def _plan(one: QueryExplained) -> Iterator[Text]:
@@ -203,7 +210,7 @@ def _graph(explanation: Explanation) -> RenderableType:
     saved = f", {separate - merged} fewer than apart" if separate > merged else ""
     parts: list[RenderableType] = [
         _rule("graph", ""),
-        _fact("queries", f"{len(graph.queries)} over {len(graph.sources)} streams"),
+        _fact("queries", _queries(explanation)),
         _fact("operators", f"{merged}{saved}"),
         _fact(
             "cost",
@@ -216,6 +223,14 @@ def _graph(explanation: Explanation) -> RenderableType:
         _units(explanation),
     ]
     return Group(*parts)
+
+
+def _queries(explanation: Explanation) -> str:
+    graph = explanation.graph
+    members = sum(len(whom) for whom in explanation.members.values())
+    alone = len(graph.queries) - len(explanation.members)
+    said = f"{alone + members} over {len(graph.sources)} streams"
+    return f"{said}; {members} of them run as {len(explanation.members)}" if members else said
 
 
 def _shared(explanation: Explanation) -> Iterator[Text]:

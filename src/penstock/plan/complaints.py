@@ -60,7 +60,7 @@ def _sentence(details: ErrorDetails, kinds: tuple[str, ...], fields: tuple[str, 
         case "literal_error":
             return f"{where} is {_shown(given)}; it must be {context['expected']}"
         case _:
-            wanted = details["msg"].removeprefix("Input should be ")
+            wanted = details["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
             return f"{where} is {_shown(given)}; it must be {wanted}"
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from penstock.model.estimates import Estimate
 from penstock.model.operators import (
@@ -30,7 +31,14 @@ from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.plan.conjunctions import conjuncts
-from penstock.plan.selectivity import EQUALITY, is_equality, pair_selectivity, selectivity, size
+from penstock.plan.selectivity import (
+    EQUALITY,
+    PAIR_EQUALITY,
+    is_equality,
+    pair_selectivity,
+    selectivity,
+    size,
+)
 
 #: Rows per second of a stream of which nothing is known.
 DEFAULT_RATE = 1000.0
@@ -54,17 +62,21 @@ STATE_BYTE_S = 2e-9  # to exchange a byte and keep it
 KEY_VALUES = 1 / EQUALITY
 #: Rows of a stored relation that a row meets without an equality.
 RELATION_ROWS = 100.0
-#: Seconds that a window without an end is taken to hold.
-WHOLE_STREAM_S = 3600.0
+#: Seconds that a window without an end is taken to hold, and that a stream lasts that ends: a small file.
+WHOLE_STREAM_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """What runs along one edge of a plan: rows per second, their columns, and how often they come in bulk."""
+    """What runs along one edge of a plan: rows per second, their columns, and how often they come in bulk.
+
+    `lasts_s` is for how long rows come: for ever, unless all streams end.
+    """
 
     rate: float
     schema: Schema
     every_s: float = 1.0
+    lasts_s: float = inf
 
     @property
     def row_bytes(self) -> float:
@@ -130,7 +142,9 @@ class Costing:
 
     def _cost(self, node: PlanNode) -> Costed:
         if isinstance(node.operator, Source):
-            flow = Flow(self._rates.get(node.operator.stream, DEFAULT_RATE), node.operator.schema)
+            rate = self._rates.get(node.operator.stream, DEFAULT_RATE)
+            lasts_s = inf if node.operator.endless else WHOLE_STREAM_S
+            flow = Flow(rate, node.operator.schema, lasts_s=lasts_s)
             nothing = Estimate(0.0, 1.0, flow.row_bytes, flow.row_bytes)
             return Costed(node.estimate or nothing, flow.rate, (flow,))
         inputs = [
@@ -171,7 +185,8 @@ def estimate(operator: Operator, inputs: Sequence[Flow], known: Estimate | None 
         guess = replace(guess, ports=tuple(selectivity(condition) for condition in operator.conditions))
     made = known or guess
     ports = len(operator.conditions) if isinstance(operator, Split) else 1
-    outputs = tuple(Flow(rate * made.yield_of(port), out.schema, every_s) for port in range(ports))
+    lasts_s = max(flow.lasts_s for flow in inputs)
+    outputs = tuple(Flow(rate * made.yield_of(port), out.schema, every_s, lasts_s) for port in range(ports))
     return Costed(made, rate, outputs, memory_bytes)
 
 
@@ -235,7 +250,7 @@ def _window_join(join: Join, left: Flow, right: Flow, in_bytes: float) -> tuple[
     for part in conjuncts(join.condition):
         passing *= pair_selectivity(part)
         if is_equality(part):
-            candidates *= EQUALITY
+            candidates *= PAIR_EQUALITY
         else:
             tests += NODE_S * size(part)
     cost_s = JOIN_S + in_bytes * STATE_BYTE_S + candidates * (CANDIDATE_S + tests)
@@ -278,7 +293,7 @@ def _held(window: Window | None, rows: Flow) -> float:
         return min(window.width, rows.rate * WHOLE_STREAM_S)
     on = rows.schema.get(window.on) if window.on is not None else None
     at_once_s = rows.every_s if on is not None and on.type.startswith("struct") else 0.0
-    return rows.rate * max(window.width, at_once_s)
+    return rows.rate * min(max(window.width, at_once_s), rows.lasts_s)
 
 
 def _overlap(window: Window | None) -> float:

@@ -27,6 +27,8 @@ from penstock.sql.dialect import parse_expression
 from penstock.sql.windowing import read_within
 
 EQUALITY = 0.1
+#: Of the pairs of two windows: keys that rows are joined by have many values.
+PAIR_EQUALITY = 0.001
 RANGE = 1 / 3
 OTHER = 0.5
 
@@ -79,7 +81,9 @@ def pair_selectivity(text: str) -> float:
 
     A conjunct that says what a window says keeps them all: the window was counted already.
     """
-    return selectivity(text) if read_within(text) is None else 1.0
+    if read_within(text) is not None:
+        return 1.0
+    return PAIR_EQUALITY if is_equality(text) else selectivity(text)
 
 
 @lru_cache(maxsize=20_000)

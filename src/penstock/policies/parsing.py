@@ -49,10 +49,8 @@ def parse(text: str) -> Policy:
         policy = _checked(name)(**values)
     except ValidationError as error:
         first = error.errors()[0]
-        what = first["loc"][0]
-        raise PolicyError(
-            f"policy '{name}': {what} = {first['input']!r} is wrong: {first['msg'].lower()}"
-        ) from None
+        what, reason = first["loc"][0], first["msg"].removeprefix("Value error, ").lower()
+        raise PolicyError(f"policy '{name}': {what} = {first['input']!r} is wrong: {reason}") from None
     shown = ", ".join(f"{key}={value!r}" for key, value in values.items())
     return replace(policy, text=f"{name}({shown})" if shown else name)
 

@@ -37,6 +37,9 @@ from penstock.policies.ranks.round_robin import RoundRobin
 from penstock.policies.ranks.slope import Slope
 from penstock.policies.ranks.weighted_round_robin import WeightedRoundRobin
 
+#: What queries are scheduled by where nothing else is said: the path whose oldest batch was queued first.
+DEFAULT = "fcfs"
+
 Rows: TypeAlias = Annotated[int | None, Field(ge=1, description="most rows one step takes")]
 Seconds: TypeAlias = Annotated[float | None, Field(gt=0, description="seconds one operator runs per step")]
 Tau: TypeAlias = Annotated[int, Field(ge=0, description="τ: rows that must wait before a unit is eligible")]

@@ -91,6 +91,9 @@ def run_once(sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, 
         engine.use_policy(schedule.policy)  # whatever the file sets
         switch = _switching(engine, schedule.switch_to) if schedule.switch_to else None
         engine.run(until)
+        if until != "drained":  # batch sees the log as one that has ended, with every window closed
+            engine.end_all()
+            engine.run("drained")
         if switch is not None:
             switch.join()
         ours = {name: engine.results(name) for name in engine.catalog.queries}

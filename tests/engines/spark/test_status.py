@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from pyspark.logger import PySparkLogger
 
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.states import QueryState
@@ -142,3 +144,19 @@ def test_what_was_taken_does_not_change(engine: Engine) -> None:
     assert status.queries["q"].latencies.mean_s == measures["q"].latencies.mean_s == mean_s
     assert status.queries["q"].latencies.cells.sum() == 2
     assert engine.measures["q"].rows == 3
+
+
+def test_a_failing_query_puts_no_stack_of_java_on_the_terminal_of_somebody_elses_spark(
+    spark: SparkSession,
+) -> None:
+    log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+
+    def levels() -> list[str]:
+        names = ("org.apache.spark.executor.Executor", "org.apache.spark.scheduler.TaskSetManager")
+        return [log4j.LogManager.getLogger(name).getLevel().toString() for name in names]
+
+    before = levels()
+    with Engine(spark=spark):
+        assert levels() == ["OFF", "OFF"]
+        assert PySparkLogger.getLogger("SQLQueryContextLogger").level == logging.CRITICAL
+    assert levels() == before

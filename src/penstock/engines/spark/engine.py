@@ -50,6 +50,7 @@ from penstock.engines.spark.sources.push import PushSource
 from penstock.engines.spark.status import Status
 from penstock.engines.spark.store import MEMORY_BYTES, Store
 from penstock.errors import EngineError, closest
+from penstock.policies.registry import DEFAULT
 from penstock.sql.builder import literal
 from penstock.sql.catalog import Catalog
 from penstock.sql.expressions import quoted
@@ -58,8 +59,8 @@ from penstock.sql.session import Answer
 
 __all__ = ["Engine", "check_policy"]
 
-#: Any worker takes any unit, the path whose oldest batch was queued first.
-POLICY = "fcfs"
+#: Any worker takes any unit.
+POLICY = DEFAULT
 #: The most rows of a step, unless one batch has more.
 TRAIN_ROWS = 200_000
 
@@ -126,6 +127,7 @@ class Engine:
             raise
         self._store = Store(self._root / "tables", self._memory)
         self._session = session.own(self._spark)
+        self._unhush = session.hush(self._spark)
         self._relations = Relations(self._store, self._base, self._tell)
         self._letters = DeadLetters(self._root / "dead-letters")
         self._deliveries = Deliveries(
@@ -207,6 +209,8 @@ class Engine:
             self._coordinator.record_deliveries()
         self._log.close()
         self._opened = False
+        if session.is_alive(self._spark):
+            self._unhush()
         if self._stops_spark and session.is_alive(self._spark):
             self._spark.stop()
         self._forget()
@@ -389,6 +393,11 @@ class Engine:
             if until == "drained" and self._feeder.ended:
                 self._coordinator.turns.settled.wait(wait_s)
             time.sleep(0.005 if until == "drained" and self._feeder.ended else wait_s)
+
+    def end_all(self) -> None:
+        """Ends every stream where its log stands: nothing more is taken in, and open windows close."""
+        self.start()
+        self._feeder.end_all()
 
     def settle(self, timeout: float = 10.0) -> bool:
         """Waits until all rows that came in are processed and delivered; False if that took longer.

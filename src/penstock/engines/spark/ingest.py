@@ -120,7 +120,7 @@ class Feeder:
         self._readers: dict[str, Reader] = {}
         self._lock = threading.Lock()
         self._wake = threading.Event()
-        self._stopping = False
+        self._stopping = self._ending = False
         self._thread: threading.Thread | None = None
         self.failing = FailingOnes()
         self.failed: BaseException | None = None
@@ -157,6 +157,11 @@ class Feeder:
             self.failing.succeeded(name)
         if reader is not None:
             reader.stop()
+
+    def end_all(self) -> None:
+        """Ends every stream where its log stands: nothing more of it is taken in."""
+        self._ending = True
+        self._wake.set()
 
     def start(self) -> None:
         """Begins to feed."""
@@ -216,7 +221,12 @@ class Feeder:
         now_us = clock_us()
         for version in self._relations.look(now_us):
             self._deliver_versions(version)
-        served = [self._serve(feed, now_us) for feed in self.feeds().values() if not feed.standing.ended]
+        left = [feed for feed in self.feeds().values() if not feed.standing.ended]
+        if self._ending:
+            for feed in left:
+                self._end(feed, now_us)
+            return False
+        served = [self._serve(feed, now_us) for feed in left]
         return any(served)
 
     def _serve(self, feed: Feed, now_us: int) -> bool:

@@ -22,7 +22,6 @@ from math import isinf
 from typing import TYPE_CHECKING
 
 from penstock.control.events import QueriesSubmitted, QueryStopped, SettleAsked
-from penstock.engines.spark.admitting import name_beside
 from penstock.engines.spark.operators.base import END, UNKNOWN, micros
 from penstock.engines.spark.parting import bring_along, pairs, take_along
 from penstock.engines.spark.rosters import Member
@@ -33,6 +32,7 @@ from penstock.plan import document
 from penstock.plan.remembering import remembered_s
 from penstock.plan.shapes import Shaped, under_name
 from penstock.plan.sharing import merge, remove
+from penstock.plan.together import name_beside
 
 if TYPE_CHECKING:
     from penstock.engines.spark.coordinator import Coordinator

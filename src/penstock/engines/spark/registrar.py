@@ -19,13 +19,6 @@ from penstock.control.events import (
     WeightChanged,
 )
 from penstock.engines.spark import recovery
-from penstock.engines.spark.admitting import (
-    Admitted,
-    Running,
-    admitted,
-    may_share,
-    shared_query,
-)
 from penstock.engines.spark.altering import Alteration
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
@@ -48,6 +41,13 @@ from penstock.plan.remembering import remembered_s
 from penstock.plan.shapes import Shape, on_top
 from penstock.plan.sharing import merge, remove
 from penstock.plan.templates import Templates
+from penstock.plan.together import (
+    Admitted,
+    Running,
+    admitted,
+    may_share,
+    shared_query,
+)
 from penstock.policies.parsing import parse
 from penstock.sql.catalog import Catalog
 from penstock.sql.reader import read

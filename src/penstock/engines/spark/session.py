@@ -9,8 +9,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark import SparkContext
@@ -76,8 +76,7 @@ def make(
         check_answers(named)
     if "SPARK_REMOTE" not in os.environ:
         _check_java()
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # of an error, Java's whole stack
-        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
+    _hush_python()
     builder = SparkSession.builder.appName("penstock")
     if master is not None:
         builder = builder.master(master)
@@ -143,6 +142,37 @@ def own(spark: SparkSession) -> SparkSession:
     for name, value in SETTINGS.items():
         session.conf.set(name, value)
     return session
+
+
+#: What says a failed task's whole stack, though a query that fails is told in a line.
+_LOUD = ("org.apache.spark.executor.Executor", "org.apache.spark.scheduler.TaskSetManager")
+
+
+def hush(spark: SparkSession) -> Callable[[], None]:
+    """Keeps Java's stacks of failed tasks off the terminal, on a Spark that somebody else made too.
+
+    What is returned takes it back, for what of it is Java's.
+    """
+    _hush_python()
+    try:
+        log4j = spark.sparkContext._jvm.org.apache.logging.log4j  # type: ignore[union-attr]
+        before = [(name, log4j.LogManager.getLogger(name).getLevel()) for name in _LOUD]
+        for name, _ in before:
+            log4j.core.config.Configurator.setLevel(name, log4j.Level.OFF)
+    except Exception:  # another way of logging, or Spark Connect: nothing is lost but quiet
+        return lambda: None
+
+    def restore() -> None:
+        with suppress(Exception):
+            for name, level in before:
+                log4j.core.config.Configurator.setLevel(name, level)
+
+    return restore
+
+
+def _hush_python() -> None:
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):  # of an error, Java's whole stack
+        PySparkLogger.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def is_running() -> bool:

@@ -1,0 +1,40 @@
+"""Results, sinks and the log of the soak, held against plain Spark batch and against what was fed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+
+from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.outputs import result_columns
+from penstock.engines.spark.sinks.reading import read_files
+from penstock.oracle.translate import translate
+from penstock.verify.batch import evaluate, recorded
+from penstock.verify.comparison import difference
+from tests.soak.world import World, queries, statements
+
+
+def judge(root: Path, world: World, spark: SparkSession) -> dict[str, str | None]:
+    """For each query, each stream and the sink: what is wrong, if something is."""
+    with Engine(root / "state", out=root / "out", base_dir=root, spark=spark, keep_log=True) as engine:
+        tables = recorded(engine)
+        ours = {name: engine.results(name) for name in queries()}
+        failures = dict(engine.coordinator.failures)
+        columns = result_columns(engine.catalog.queries["above_temps_30"])
+    wrong: dict[str, str | None] = {}
+    for stream, rows in world.fed.items():
+        ids = tables[stream]["id"]
+        twice = len(ids) - len(pc.unique(ids))
+        fine = len(ids) == rows and not twice
+        wrong[f"stream {stream}"] = (
+            None if fine else f"{len(ids)} of {rows} rows logged, {twice} of them twice"
+        )
+    theirs = evaluate(spark, translate(statements()), tables)
+    for name in queries():
+        wrong[name] = failures.get(name) or difference(ours[name], theirs[name])
+        if not theirs[name].num_rows:
+            wrong[name] = wrong[name] or "no rows, so nothing was shown"
+    wrong["sink copies"] = difference(read_files(root / "copies", "csv", columns), theirs["above_temps_30"])
+    return wrong
