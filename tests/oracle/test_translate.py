@@ -31,6 +31,9 @@ def at(second: float) -> datetime:
     return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=second)
 
 
+EPOCH = -round(at(0).timestamp())
+
+
 def rows(*those: tuple[float, str, int]) -> list[Row]:
     return [(at(second), key, value) for second, key, value in those]
 
@@ -45,13 +48,15 @@ def answer(spark: SparkSession, sql: str, log: Log) -> list[Any]:
     return sorted((row[0] if len(row) == 1 else row for row in found.elements()), key=str)
 
 
+#: A watermark that has closed all windows.
+END = 1 << 62
 LATE = Log(
     {
         "s": rows((0, "x", 1), (9, "x", 2), (1, "x", 4)),
         "a": rows((2, "x", 10), (0, "x", 20)),
         "r": [("x", "ex")],
     },
-    late={"s": {2}, "a": {1}},
+    late={"s": {2: END}, "a": {1: END}},
 )
 
 
@@ -74,6 +79,55 @@ def test_late_rows_are_dropped_by_windows_and_kept_by_others(
     sql: str, expected: list[int], spark: SparkSession
 ) -> None:
     assert answer(spark, sql, LATE) == expected
+
+
+def micros(second: float) -> int:
+    return round(at(second).timestamp() * 1_000_000)
+
+
+#: A watermark of 0 s: behind 0, 12 and 25 come 7, 11, 24 and, from a row without time, nothing.
+BEHIND = Log(
+    {
+        "s": rows((0, "x", 1), (12, "x", 2), (7, "x", 4), (11, "x", 8), (25, "x", 16), (24, "x", 32)),
+        "a": rows((30, "y", 64), (11, "y", 128)),
+        "r": [("x", "ex")],
+    },
+    late={"s": {2: micros(12), 3: micros(12), 5: micros(25)}, "a": {1: micros(30)}},
+)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT window.start AS s, sum(v) AS v FROM s [RANGE 10 s]", [(0, 1), (10, 10), (20, 48)]),
+        (
+            "SELECT window.start AS s, sum(v) AS v FROM s [RANGE 10 s SLIDE 5 s]",
+            [(-5, 1), (0, 1), (5, 14), (10, 10), (20, 48), (25, 16)],
+        ),
+        (
+            "SELECT window.start AS s, sum(v) AS v FROM s JOIN r USING (k) "
+            "GROUP BY window(t, '10 s', '10 s', '2 s')",
+            [(-8, 1), (12, 2), (22, 48)],
+        ),
+        ("SELECT t AS s, sum(v) AS v FROM s GROUP BY t", [(0, 1), (12, 2), (25, 16)]),
+        ("SELECT timestamp_seconds(0) AS s, sum(v) AS v FROM s", [(EPOCH, 63)]),
+        (
+            "SELECT session_window.start AS s, sum(v) AS v FROM s GROUP BY session_window(t, '3 s')",
+            [(0, 1), (12, 2), (25, 16)],
+        ),
+        ("SELECT max(t) AS s, sum(v) AS v FROM s [ROWS 9]", [(25, 19)]),
+        (
+            "SELECT window.start AS s, sum(v) AS v FROM (SELECT t, v FROM s UNION ALL SELECT t, v FROM a) "
+            "GROUP BY window(t, '20 s')",
+            [(0, 15), (20, 112)],
+        ),
+    ],
+)
+def test_a_row_is_in_the_windows_that_were_open(
+    sql: str, expected: list[tuple[float, int]], spark: SparkSession
+) -> None:
+    found = [(round((row[0] - at(0)).total_seconds()), row[1]) for row in answer(spark, sql, BEHIND)]
+    assert sorted(found) == expected
 
 
 VERSIONS = Log(

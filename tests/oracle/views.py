@@ -28,10 +28,11 @@ SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """The rows of streams and tables, and what ingest says of them: by name, a set or list by row number."""
+    """The rows of streams and tables, and what ingest says of them: by name and row number."""
 
     rows: Mapping[str, Sequence[Row]]
-    late: Mapping[str, set[int]] = field(default_factory=dict)
+    #: The watermarks that late rows are behind.
+    late: Mapping[str, Mapping[int, int]] = field(default_factory=dict)
     epochs: Mapping[str, Sequence[int]] = field(default_factory=dict)
     nows: Mapping[str, Sequence[datetime]] = field(default_factory=dict)
     #: Of each row of a stored table, the epochs in which it is there.
@@ -59,7 +60,7 @@ def _views(spark: SparkSession, catalog: Catalog, log: Log) -> Iterator[None]:
         for name, rows in log.rows.items():
             if name in catalog.streams:
                 schema, more = catalog.streams[name].schema, _ingested(log, name, len(rows))
-                hidden = "__offset BIGINT, __late BOOLEAN, __epoch BIGINT, __now TIMESTAMP"
+                hidden = "__offset BIGINT, __late BIGINT, __epoch BIGINT, __now TIMESTAMP"
             else:
                 schema, hidden = catalog.tables[name].schema, "__from BIGINT, __to BIGINT"
                 more = list(log.versions.get(name) or [(0, 1)] * len(rows))
@@ -73,10 +74,10 @@ def _views(spark: SparkSession, catalog: Catalog, log: Log) -> Iterator[None]:
 
 
 def _ingested(log: Log, name: str, count: int) -> list[Row]:
-    late = log.late.get(name, set())
+    late = log.late.get(name, {})
     epochs = log.epochs.get(name) or [0] * count
     nows = log.nows.get(name) or [NOW] * count
-    return [(number, number in late, epochs[number], nows[number]) for number in range(count)]
+    return [(number, late.get(number), epochs[number], nows[number]) for number in range(count)]
 
 
 def _zoned(row: Row, schema: Schema) -> Iterator[Any]:

@@ -36,7 +36,11 @@ def counted(width: str, what: str = "count(*)", where: str = "") -> str:
 
 
 def test_a_window_of_several_others_panes_is_made_of_them() -> None:
-    assert [w.width for w in windows(counted("'10 seconds'"), counted("'1 minute'")) if w] == [10.0, 60.0]
+    assert [w.width for w in windows(counted("'10 seconds'"), counted("'1 minute'")) if w] == [
+        10.0,
+        10.0,
+        60.0,
+    ]
     graph = merge(_EMPTY, with_panes(queries(counted("'10 seconds'"), counted("'1 minute'"))))
     reading = [edge.reader for edge in graph.edges["rows"]]
     assert len(reading) == 1
@@ -65,7 +69,7 @@ def test_no_panes_that_are_too_short() -> None:
 
 def test_a_third_that_does_not_fit_stays_as_it_is() -> None:
     found = windows(counted("'10 seconds'"), counted("'20 seconds'"), counted("'13 seconds'"))
-    assert [w.width for w in found if w] == [10.0, 13.0, 20.0]
+    assert [w.width for w in found if w] == [10.0, 10.0, 13.0, 20.0]
     graph = merge(
         _EMPTY,
         with_panes(queries(counted("'10 seconds'"), counted("'20 seconds'"), counted("'13 seconds'"))),

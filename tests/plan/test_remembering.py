@@ -52,5 +52,5 @@ def test_until_windows_are_closed(select: str, expected_s: float | None) -> None
 def test_panes_and_windows_of_them() -> None:
     found = [shape(WINDOWED.format(f"{width} seconds")) for width in (2, 6)]
     short, long = with_panes([one.shape.query(f"q{n}") for n, one in enumerate(found) if one is not None])
-    assert remembered_s(short.root) == 2.0
+    assert remembered_s(short.root) == 4.0  # the pane, and the window of one pane
     assert remembered_s(long.root) == 8.0

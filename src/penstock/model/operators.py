@@ -102,12 +102,16 @@ class Aggregate:
 
     Operators that remember rows from different positions of the log on are not the same, however equal they
     look: `since` tells them apart. It is 0 for what was there when the streams began.
+
+    One that `carries_late` makes panes that other aggregates put together to windows. A late row whose pane
+    is closed, but not all windows that hold the pane, goes on to them in a row of its own.
     """
 
     keys: tuple[str, ...]
     aggregates: tuple[Column, ...]
     window: Window | None = None
     since: int = 0
+    carries_late: bool = False
     kind: Literal["aggregate"] = "aggregate"
 
 

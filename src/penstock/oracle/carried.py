@@ -29,9 +29,13 @@ def now_of(names: Names) -> str:
     return streams[0].hidden("__now") if known else "CAST(NULL AS TIMESTAMP)"
 
 
+#: Of a row that is on time.
+NOT_LATE = "CAST(NULL AS BIGINT)"
+
+
 def late_of(names: Names) -> str:
-    """Whether it is late; late rows of streams that are joined are gone already."""
-    return names.streams[0].hidden("__late") if len(names.streams) == 1 else "FALSE"
+    """The watermark it is behind; late rows of streams that are joined are gone already."""
+    return names.streams[0].hidden("__late") if len(names.streams) == 1 else NOT_LATE
 
 
 def order_of(names: Names) -> str:

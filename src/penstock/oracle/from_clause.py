@@ -32,7 +32,8 @@ class From:
 def from_clause(items: Sequence[Item], joins: Sequence[exp.Join], *, stateful: bool) -> From:
     """The FROM clause of things in their order, each but the first with its join.
 
-    A `stateful` one is aggregated: late rows are dropped and rows are put into their windows.
+    A `stateful` one is aggregated: rows are put into their windows. Late rows are dropped here where streams
+    are joined or rows are counted.
     """
     streams = [item for item in items if not item.relation.stored]
     if all(item.relation.stored for item in items[:2]):
@@ -90,8 +91,9 @@ def _source(item: Item, streams: Sequence[Item], stateful: bool) -> str:
     relation, window = item.relation, item.window
     source = relation.name
     if stateful and not relation.stored:
-        source = _on_time(item)
         joined = len(streams) > 1
+        drops = joined or (window is not None and window.kind == "rows")
+        source = _on_time(item) if drops else _timed(item)
         if (
             window is not None
             and (window.hop is not None or not joined)
@@ -112,7 +114,11 @@ def _counts_back(item: Item) -> bool:
 
 
 def _on_time(item: Item) -> str:
-    return f"(SELECT *, {item.relation.at} AS __at FROM {item.relation.name} WHERE NOT __late)"
+    return f"(SELECT * FROM {_timed(item)} WHERE __late IS NULL)"
+
+
+def _timed(item: Item) -> str:
+    return f"(SELECT *, {item.relation.at} AS __at FROM {item.relation.name})"
 
 
 def _seeing(source: str, other: Item) -> str:

@@ -25,6 +25,9 @@ class GroupWindow:
     kind: Literal["time", "session", "rows"]
     key: str
     value: str
+    #: Of a window of time: an array of where each window begins that holds a row.
+    starts: str = ""
+    width: int = 0
 
     @property
     def name(self) -> str:
@@ -55,8 +58,21 @@ def window_of_call(call: exp.Expr, names: Names) -> GroupWindow:
     width = lengths[0]
     hop = lengths[1] if len(lengths) > 1 else width
     start = lengths[2] % hop if len(lengths) > 2 else 0
-    text = f"window({render(time)}, {_interval(width)}, {_interval(hop)}, {_interval(start)})"
-    return GroupWindow("time", text, text)
+    return _by_time(micros(render(time)), width, hop, start)
+
+
+#: Where a window of a row begins, in microseconds.
+START = "__start"
+
+
+def _by_time(at: str, width: int, hop: int, offset: int = 0) -> GroupWindow:
+    """Windows `[n·hop + offset, n·hop + offset + width)`, those that hold an instant."""
+    last = f"({at} - pmod({at} - {offset}, {hop}))"
+    starts = f"sequence({last} - {(width - 1) // hop * hop}, {last}, {hop})"
+    within = f"filter({starts}, __s -> __s + {width} > {at})"
+    start, end = f"timestamp_micros({START})", f"timestamp_micros({START} + {width})"
+    value = f"named_struct('start', {start}, 'end', {end})"
+    return GroupWindow("time", START, value, within, width)
 
 
 def window_of_brackets(item: Item) -> GroupWindow | None:
@@ -69,9 +85,7 @@ def window_of_brackets(item: Item) -> GroupWindow | None:
         start = f"{number} * {window.step}"
         value = f"named_struct('start', {start}, 'end', {start} + {window.width})"
         return GroupWindow("rows", number, value)
-    time = f"timestamp_micros({item.hidden('__at')})"
-    text = f"window({time}, {_interval(window.width)}, {_interval(window.step)})"
-    return GroupWindow("time", text, text)
+    return _by_time(item.hidden("__at"), window.width, window.step)
 
 
 def _micros(argument: exp.Expr) -> int:
@@ -153,6 +167,24 @@ class Grouping:
             return field_of("window", [part.name for part in tree.parts[1:]]) if self._is_own(tree) else None
         return time_kind_of(tree, self.time_kind)
 
+    def rows(self, source: str, where: str, late: str) -> str:
+        """The rows of a FROM clause that satisfy a condition, once for each window that takes them.
+
+        A window takes a row unless it had closed by the watermark that the row was behind; a key that has a
+        window's time stands for the window. Sessions take no late row. Without any, all rows are taken.
+        """
+        if self.window is not None and self.window.kind == "time":
+            taken = f"{late} IS NULL OR __s + {self.window.width} > {late}"
+            starts = f"filter({self.window.starts}, __s -> {taken})"
+            return f"{source} LATERAL VIEW explode({starts}) __windows AS {START}{where}"
+        if self.window is not None:
+            taken = f"{late} IS NULL"
+        elif self.time is not None:
+            taken = f"({late} IS NULL OR {self.time} >= {late})"
+        else:
+            return f"{source}{where}"
+        return f"{source} WHERE {taken}" + (f" AND ({where.removeprefix(' WHERE ')})" if where else "")
+
     def shown(self, tree: exp.Expr) -> exp.Expr:
         """The expression with `window` written out."""
 
@@ -176,7 +208,7 @@ class Grouping:
 
     def _own_call(self, node: exp.Expr) -> exp.Expr:
         assert self.window is not None
-        if window_of_call(node, self.names).value != self.window.value:
+        if window_of_call(node, self.names) != self.window:
             raise Problem(
                 node, f"{node.name.lower()}(…) is another one than in GROUP BY, which is not supported"
             )

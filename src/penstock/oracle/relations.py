@@ -4,7 +4,8 @@ __time    its time in microseconds, NULL without one; of a joined row the latest
 __order   array<struct<stream, offset>>: its place among rows of one time
 __epoch   how often stored tables had changed when it, or the last of its rows, came in
 __now     what now() is for it; NULL where a row is made of several
-__late    declared late at ingest; windows and joins of streams drop such rows
+__late    the watermark that a row of a stream was behind at ingest, in microseconds, or NULL: windows of time
+          that it had closed miss the row; sessions, windows by rows and joins of streams drop it
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def stream_select(stream: Stream) -> str:
     """The rows of a stream, with all they carry along."""
     at = micros(quote(stream.time)) if stream.time is not None else "CAST(NULL AS BIGINT)"
     order = f"array(named_struct('stream', {stream.number}, 'offset', __offset))"
-    carried = hidden(at, order, "__epoch", "__now", "coalesce(__late, FALSE)")
+    carried = hidden(at, order, "__epoch", "__now", "__late")
     return f"SELECT {listed(stream.columns)}, {carried} FROM {quote(stream.name)}"
 
 

@@ -56,15 +56,13 @@ def selected(tree: exp.Select, items: Sequence[Item], joins: Sequence[exp.Join])
     names = source.names
     columns = _columns(tree, names)
     where = tree.args.get("where")
-    rows = source.text
-    if where is not None:
-        rows += f" WHERE {render(spelled(names.bind(where.this), names))}"
+    condition = f" WHERE {render(spelled(names.bind(where.this), names))}" if where is not None else ""
     if not grouped and distinct is None:
-        return _plain(source, columns, rows)
+        return _plain(source, columns, f"{source.text}{condition}")
     window = window_of_brackets(names.streams[0]) if len(names.streams) == 1 else None
     if not grouped:
         every = Grouping(names, tuple(column.tree for column in columns), window)
-        return _grouped(every.without_own_window(), columns, rows, None)
+        return _grouped(every.without_own_window(), columns, source.text, condition, None)
     keys = _keys(tree, names, columns)
     calls = [key for key in keys if is_window_call(key)]
     if len(calls) > 1 or (calls and window is not None):
@@ -72,7 +70,8 @@ def selected(tree: exp.Select, items: Sequence[Item], joins: Sequence[exp.Join])
     if calls:
         window = window_of_call(calls[0], names)
     grouping = Grouping(names, tuple(key for key in keys if not is_window_call(key)), window)
-    result = _grouped(grouping, columns, rows, tree.args.get("having"), keeps_window=distinct is not None)
+    having = tree.args.get("having")
+    result = _grouped(grouping, columns, source.text, condition, having, keeps_window=distinct is not None)
     return _distinct_groups(result) if distinct is not None else result
 
 
@@ -179,7 +178,8 @@ def _plain(source: From, columns: Sequence[Column], rows: str) -> Selected:
 def _grouped(
     grouping: Grouping,
     columns: Sequence[Column],
-    rows: str,
+    source: str,
+    condition: str,
     having: exp.Having | None,
     *,
     keeps_window: bool = False,
@@ -192,7 +192,7 @@ def _grouped(
     ]
     time = grouping.time or carried.time_of(names)
     order, epoch = f"min({carried.order_of(names)})", f"coalesce(max({carried.epoch_of(names)}), 0)"
-    shown.append(hidden(f"max({time})", order, epoch, _NOT_NOW, "FALSE"))
+    shown.append(hidden(f"max({time})", order, epoch, _NOT_NOW, carried.NOT_LATE))
     if keeps_window:
         if grouping.own_window is None or grouping.time is None:
             raise Problem(
@@ -202,6 +202,7 @@ def _grouped(
     behind, above = _having(having.this, grouping, columns) if having is not None else ("", None)
     if above is not None:
         shown.append(f"{above} AS __having")
+    rows = grouping.rows(source, condition, carried.late_of(names))
     text = f"SELECT {', '.join(shown)} FROM {rows}{grouping.group_by}{behind}"
     if above is not None:
         text = f"SELECT * FROM ({text}) WHERE __having"
@@ -232,7 +233,7 @@ def _aliases(columns: Sequence[Column]) -> dict[str, exp.Expr]:
 
 def _distinct_groups(groups: Selected) -> Selected:
     """DISTINCT over groups: once per window."""
-    carried_on = hidden("max(__time)", "min(__order)", "max(__epoch)", _NOT_NOW, "FALSE")
+    carried_on = hidden("max(__time)", "min(__order)", "max(__epoch)", _NOT_NOW, carried.NOT_LATE)
     columns = listed(groups.columns)
     text = f"SELECT {columns}, {carried_on} FROM ({groups.text}) GROUP BY {columns}, __window"
     return Selected(text, groups.columns, groups.times, ingested=False)

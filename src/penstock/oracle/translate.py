@@ -2,9 +2,9 @@
 
 The SELECTs read temporary views that whoever runs them registers under the names of streams and tables:
 
-- a stream has its declared columns and `__offset BIGINT` (place in the log, from 0), `__late BOOLEAN`
-  (declared late at ingest), `__epoch BIGINT` (how often stored tables had changed when the row came in) and
-  `__now TIMESTAMP` (what `now()` is for it);
+- a stream has its declared columns and `__offset BIGINT` (place in the log, from 0), `__late BIGINT` (the
+  watermark in microseconds that the row was behind at ingest, NULL for most), `__epoch BIGINT` (how often
+  stored tables had changed when the row came in) and `__now TIMESTAMP` (what `now()` is for it);
 - a stored table has its declared columns and `__from BIGINT`, `__to BIGINT`: the row is there in the epochs
   `__from <= epoch < __to`.
 

@@ -6,7 +6,8 @@ in one aggregate that all of these queries have in common, and panes into each q
     SELECT k, avg(v) FROM rows GROUP BY window(t, '10 seconds'), k
     SELECT k, avg(v) FROM rows GROUP BY window(t, '1 minute', '20 seconds'), k
 
-share panes of ten seconds, which for the first query are the windows themselves.
+share panes of ten seconds. A row that is later than the watermark allows may find its pane closed and a
+window open: it goes past the panes (`Aggregate.carries_late`).
 """
 
 from __future__ import annotations
@@ -91,9 +92,10 @@ def _paned(group: Sequence[_Found]) -> dict[int, PlanNode]:
         (*(partial[name] for name in sorted(partial)), window),
         Window.seconds(pane_us / 1e6, on=first.window.on),
         first.aggregate.since,
+        carries_late=True,
     )
     below = PlanNode(panes, first.node.children, first.node.ports)
-    return {id(one.node): _over(one, below, pane_us) for one in members}
+    return {id(one.node): _over(one, below) for one in members}
 
 
 def _alike(group: Sequence[_Found]) -> tuple[list[_Found], int]:
@@ -109,20 +111,16 @@ def _alike(group: Sequence[_Found]) -> tuple[list[_Found], int]:
     return members, pane_us
 
 
-def _over(one: _Found, panes: PlanNode, pane_us: int) -> PlanNode:
-    """An aggregate's windows made of panes; where each is one pane, there is nothing left to fold."""
-    if one.window.tumbling and one.lengths_us[0] == pane_us:
-        top = panes
-        results = [quoted(_PANE_WINDOW) if not part.partial else part.result for part in one.parts]
-    else:
-        merged = Aggregate(
-            one.aggregate.keys,
-            tuple({column.name: column for part in one.parts for column in part.merged}.values()),
-            replace(one.window, on=None),
-            one.aggregate.since,
-        )
-        top = PlanNode(merged, (panes,))
-        results = [part.result for part in one.parts]
+def _over(one: _Found, panes: PlanNode) -> PlanNode:
+    """An aggregate's windows made of panes, also where each is one pane: a late row's is not part of it."""
+    merged = Aggregate(
+        one.aggregate.keys,
+        tuple({column.name: column for part in one.parts for column in part.merged}.values()),
+        replace(one.window, on=None),
+        one.aggregate.since,
+    )
+    top = PlanNode(merged, (panes,))
+    results = [part.result for part in one.parts]
     shown = [*(quoted(key) for key in one.aggregate.keys), *results]
     columns = tuple(
         Column(field.name, text, field.type) for field, text in zip(one.schema.fields, shown, strict=True)

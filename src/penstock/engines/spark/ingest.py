@@ -330,10 +330,10 @@ class Feeder:
         for start in range(0, count, rows):
             part, at_us = table.slice(start, rows), arrived.at_us[start : start + rows]
             times, late, mark = stamped(part, feed.stream, standing.mark)
-            standing.late += int(late.sum())
+            standing.late += len(late) - late.null_count
             part = part.append_column(TIME, times)
             part = part.append_column(ARRIVED, pa.array(np.asarray(at_us, dtype=np.int64)))
-            part = part.append_column(LATE, pa.array(late))
+            part = part.append_column(LATE, late)
             standing.mark = mark
             ref = self._store.put(part, f"log-{feed.stream.name}")
             batches.append(self._batch(feed, standing, ref, int(at_us[0]), int(at_us[-1]), now_us))

@@ -74,15 +74,18 @@ def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
                 needs[port.node] |= Needs(order=True)
     ports: dict[Port, Layout] = {}
     inputs: dict[tuple[str, int], Layout] = {}
-    on_time: set[str] = set()  # nodes whose rows are never late: stateful operators drop such rows
+    on_time: set[str] = set()  # nodes whose rows are never late: windows come out complete
     for name, node in graph.nodes.items():
         below = tuple(ports[port] for port in node.inputs)
         if is_stateful(node.operator):
             own = _asked(node.operator, needs[name])
             for slot, layout in enumerate(below):
-                inputs[name, slot] = Layout(layout.schema, layout.order if own.order else 0, epoch=own.epoch)
+                order = layout.order if own.order else 0
+                late = layout.late and own.late and takes_late_rows(node.operator)
+                inputs[name, slot] = Layout(layout.schema, order, late, own.epoch)
             below = tuple(inputs[name, slot] for slot in range(len(below)))
-        if is_stateful(node.operator) or (node.inputs and all(p.node in on_time for p in node.inputs)):
+        completes = is_stateful(node.operator) and not _carries_late(node.operator)
+        if completes or (node.inputs and all(p.node in on_time for p in node.inputs)):
             on_time.add(name)
         layout = Layout(
             _schema(node.operator, tuple(layout.schema for layout in below)),
@@ -109,7 +112,7 @@ def _asked(operator: Operator, above: Needs) -> Needs:
     match operator:
         case Aggregate() | Join(relation=None):
             ordered = above.order or depends_on_order(operator)
-            return Needs(order=ordered, late=True, epoch=above.epoch)
+            return Needs(order=ordered, late=_asks_lateness(operator), epoch=above.epoch)
         case Join():
             now = above.now or _clock((operator.condition,))
             return replace(above, epoch=above.epoch or not operator.roster, now=now)
@@ -121,6 +124,22 @@ def _asked(operator: Operator, above: Needs) -> Needs:
             return replace(above, now=above.now or _clock(column.expression for column in columns))
         case Union() | Source():
             return above
+
+
+def takes_late_rows(operator: Operator) -> bool:
+    """Whether an operator decides by itself which late rows it takes; others take none."""
+    return isinstance(operator, Aggregate) and (
+        operator.window is None or operator.window.kind in ("time", "given")
+    )
+
+
+def _carries_late(operator: Operator) -> bool:
+    return isinstance(operator, Aggregate) and operator.carries_late
+
+
+def _asks_lateness(operator: Operator) -> bool:
+    """Without a window nothing closes before the stream ends, so that all rows are taken."""
+    return not isinstance(operator, Aggregate) or operator.window is not None
 
 
 def _clock(texts: Iterable[str]) -> bool:

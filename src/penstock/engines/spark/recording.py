@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME
 from penstock.engines.spark.sources.types import arrow_schema
+from penstock.engines.spark.stamping import read_late
 from penstock.engines.spark.store import Store
 from penstock.model.batch import Batch
 from penstock.sql.catalog import Stream
@@ -17,13 +18,13 @@ OFFSET = "__offset"
 
 
 def stream(stream: Stream, batches: Sequence[Batch], store: Store) -> pa.Table:
-    """Its columns, each row's offset, whether it is late, its epoch, and what `now()` is for it."""
+    """Its columns, each row's offset, the watermark it is behind, its epoch, and what `now()` is for it."""
     parts = []
     for batch in batches:
         held = batch.ref
         if held.ref is None:
             continue
-        table = store.get(held.ref).drop_columns([TIME, ARRIVED])
+        table = read_late(store.get(held.ref)).drop_columns([TIME, ARRIVED])
         count = table.num_rows
         table = table.append_column(OFFSET, pa.array(np.arange(batch.lo, batch.hi, dtype=np.int64)))
         table = table.append_column(EPOCH, pa.repeat(pa.scalar(held.epoch, pa.int64()), count))
@@ -32,7 +33,7 @@ def stream(stream: Stream, batches: Sequence[Batch], store: Store) -> pa.Table:
     if parts:
         return pa.concat_tables(parts)
     hidden = [
-        (LATE, pa.bool_()),
+        (LATE, pa.int64()),
         (OFFSET, pa.int64()),
         (EPOCH, pa.int64()),
         (NOW, pa.timestamp("us", tz="UTC")),

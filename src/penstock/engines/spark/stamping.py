@@ -1,4 +1,9 @@
-"""Stamping: the time of each row of a stream, whether it is late, and the watermark that rows make."""
+"""Stamping: the time of each row of a stream, which rows are late, and the watermark that rows make.
+
+A row is late if its time is behind the watermark made by the rows before it. Ingest keeps that watermark with
+the row (`__late`), so that whoever reads it, whenever and in whatever train, decides the same: a window takes
+the row unless it had closed by then.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.operators.base import TIMELESS, UNKNOWN
+from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN
 from penstock.sql.catalog import Stream
 
 
-def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, np.ndarray, int]:
-    """Each row's time, whether it is late, and the watermark after these rows.
+def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, pa.Array, int]:
+    """Each row's time, the watermark that it is behind (NULL for most), and the watermark after these rows.
 
-    A row is late if its time is behind the watermark made by the rows before it, or if it has no time at all:
-    no window could tell where it belongs.
+    A row without a time is behind any watermark: no window could tell where it belongs.
     """
     count = table.num_rows
     if stream.time is None:
-        return pa.nulls(count, pa.int64()), np.zeros(count, dtype=bool), TIMELESS
+        return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64()), TIMELESS
     column = table[stream.time].combine_chunks()
     moments = column.cast(pa.timestamp("us", tz="UTC")) if not _is_micros(column.type) else column
     times = moments.cast(pa.int64())
@@ -27,9 +31,22 @@ def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, np.nd
     known = np.asarray(pc.fill_null(times, UNKNOWN), dtype=np.int64)
     delay = round(stream.delay_s * 1_000_000)
     made = np.maximum.accumulate(np.concatenate(([mark], np.where(known > UNKNOWN, known - delay, UNKNOWN))))
-    late = known < made[:-1]
-    late |= known == UNKNOWN
+    timeless = known == UNKNOWN
+    behind = np.where(timeless, END, made[:-1])
+    late = pa.array(behind, pa.int64(), mask=~(timeless | (known < behind)))
     return times, late, int(made[-1])
+
+
+def read_late(table: pa.Table) -> pa.Table:
+    """A logged table as it is stamped today: before, `__late` said no more than whether a row was late.
+
+    No window took such rows then, so that all windows are taken to have closed before them.
+    """
+    place = table.schema.get_field_index(LATE)
+    if place < 0 or not pa.types.is_boolean(table.schema.field(place).type):
+        return table
+    behind = pc.if_else(table[LATE], pa.scalar(END, pa.int64()), pa.scalar(None, pa.int64()))
+    return table.set_column(place, LATE, behind)
 
 
 def _is_micros(type_: pa.DataType) -> bool:

@@ -28,6 +28,7 @@ from penstock.engines.spark.operators.base import (
 )
 from penstock.engines.spark.prepared import Job, Jobs
 from penstock.engines.spark.rosters import Roster, bucketed
+from penstock.engines.spark.stamping import read_late
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
 from penstock.model.batch import Batch
@@ -198,7 +199,7 @@ class _Step:
     def _rows(self, port: Port, batches: list[Batch]) -> pa.Table:
         """Batches of a queue as its port lays them out."""
         layout = self._of.layouts.ports[port]
-        parts = [self._of.store.get(batch.ref.ref) for batch in batches]
+        parts = [read_late(self._of.store.get(batch.ref.ref)) for batch in batches]
         if batches[0].ref.stream < 0:
             parts = [_filled(part, layout) for part in parts]
             return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
@@ -321,6 +322,6 @@ def _filled(table: pa.Table, layout: Layout) -> pa.Table:
     """With hidden columns asked for since, by a query that began behind it: who reads it needs none."""
     for name in layout.hidden:
         if name not in table.column_names:
-            filler = pa.scalar(False) if name == LATE else pa.scalar(-1, pa.int64())
+            filler = pa.scalar(None if name == LATE else -1, pa.int64())
             table = table.append_column(name, pa.repeat(filler, table.num_rows))
     return table

@@ -14,7 +14,7 @@ from typing import TypeAlias, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.layouts import Layouts
+from penstock.engines.spark.layouts import Layouts, takes_late_rows
 from penstock.engines.spark.operators import stateless
 from penstock.engines.spark.operators.base import LATE, Layout, Released, StatefulOperator
 from penstock.engines.spark.rosters import BUCKET, FROM, STREAM, TO, Index, index_of
@@ -283,7 +283,8 @@ class _Text:
 
     def _remember(self, name: str, slot: int, below: Layout) -> None:
         columns = stateless.listed(self.of.layouts.inputs[name, slot].columns)
-        on_time = f" WHERE NOT {LATE}" if below.late else ""
+        decides = takes_late_rows(self.of.graph.nodes[name].operator)
+        on_time = f" WHERE {LATE} IS NULL" if below.late and not decides else ""
         rows = self.add(f"SELECT {columns} FROM {self.arriving[name, slot]}{on_time}")
         select = self.of.stateful[name].remember(slot, rows)
         self.together = self.together or select is not None

@@ -4,7 +4,8 @@ Rows carry hidden columns beside those of their schema:
 
 - `__time`: the row's time in microseconds, NULL for a stream without one. A row made of others has the latest
   of theirs; a window's has its last microsecond.
-- `__late`: declared late at ingest. There until the first stateful operator, which drops such rows.
+- `__late`: the watermark that a row was behind when it was taken in; NULL for most. There until the first
+  stateful operator, which leaves such rows out of windows that had closed by then, or altogether.
 - `__arrived`: when the last row it was made from came in, in microseconds since 1970; NULL for what a
   watermark set free: the step fills in when that watermark came.
 - `__o0`, `__o1`, …: its place among rows of the same time (number of the stream, offset, and so on), compared
@@ -52,7 +53,7 @@ class Layout:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The hidden columns: all BIGINT but `__late`."""
+        """The hidden columns, all BIGINT."""
         asked = ((LATE, self.late), (EPOCH, self.epoch), (NOW, self.now))
         return (TIME, ARRIVED, *self.order_columns, *(name for name, there in asked if there))
 

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from penstock.engines.spark.operators.base import (
     ARRIVED,
     EPOCH,
+    LATE,
     TIME,
     Layout,
     Piece,
@@ -26,6 +27,8 @@ from penstock.model.window import Window
 WINDOW = "__window"
 #: A group's place in the order, and the latest time of its rows.
 ORDER, LATEST = "__order", "__latest"
+#: A row's pane, and from which window on a late row takes part, or how late it was.
+PANE, SINCE = "__pane", "__since"
 #: Pieces of one role before they are made one.
 MOST_PIECES = 12
 
@@ -101,7 +104,7 @@ class Grouping:
         finish = names if raw else [text for _, text in self.partials.finish]
         titles = [quote(column.name) for column in self.aggregate.aggregates]
         columns = [*self.keys, *(f"{text} AS {name}" for text, name in zip(finish, titles, strict=True))]
-        hidden = {TIME: time, ARRIVED: "CAST(NULL AS BIGINT)", EPOCH: EPOCH}
+        hidden = {TIME: time, ARRIVED: "CAST(NULL AS BIGINT)", EPOCH: EPOCH, LATE: SINCE}
         hidden |= {name: f"{ORDER}.{name}" for name in self.output.order_columns}
         columns += [f"{hidden[name]} AS {name}" for name in self.output.hidden]
         return f"SELECT {', '.join(columns)} FROM ({grouped})"
@@ -119,7 +122,7 @@ def at(window: Window | None, below: Layout) -> str:
 
 def floor_div(value: str, divisor: int) -> str:
     """Division that rounds down; Spark's `div` rounds towards zero."""
-    return f"(({value} - pmod({value}, {divisor}L)) div {divisor}L)"
+    return value if divisor == 1 else f"(({value} - pmod({value}, {divisor}L)) div {divisor}L)"
 
 
 def piece_of(table: pa.Table, role: str, column: str, tools: Tools) -> Piece | None:

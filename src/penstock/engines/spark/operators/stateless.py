@@ -52,7 +52,7 @@ def union(inputs: Sequence[tuple[int, str, Layout]], output: Layout) -> str:
         order = [*layout.order_columns, *(["-1L"] * (output.order - 1 - layout.order)), f"{slot}L"]
         places = dict(zip(output.order_columns, order, strict=True)) if output.order else {}
         if output.late and not layout.late:
-            places[LATE] = "FALSE"
+            places[LATE] = "CAST(NULL AS BIGINT)"
         columns += [f"{places[name]} AS {name}" if name in places else name for name in output.hidden]
         selects.append(f"SELECT {', '.join(columns)} FROM {rows}")
     if len(selects) == 1:
