@@ -20,11 +20,14 @@ NULLS = 0.08
 
 STREAMS = """\
 CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, price DECIMAL(8,2), id INT,
-  WATERMARK FOR t AS t - INTERVAL 5 SECONDS) USING json OPTIONS (path '{where}temps.json', endless 'false');
+  WATERMARK FOR t AS t - INTERVAL {temps} SECONDS)
+  USING json OPTIONS (path '{where}temps.json', endless 'false');
 CREATE STREAM doors (t TIMESTAMP, room STRING, open BOOLEAN, id INT,
-  WATERMARK FOR t AS t - INTERVAL 2 SECONDS) USING json OPTIONS (path '{where}doors.json', endless 'false');
+  WATERMARK FOR t AS t - INTERVAL {doors} SECONDS)
+  USING json OPTIONS (path '{where}doors.json', endless 'false');
 CREATE STREAM power (t TIMESTAMP, room STRING, watts DOUBLE, id INT,
-  WATERMARK FOR t AS t - INTERVAL 3 SECONDS) USING json OPTIONS (path '{where}power.json', endless 'false');
+  WATERMARK FOR t AS t - INTERVAL {power} SECONDS)
+  USING json OPTIONS (path '{where}power.json', endless 'false');
 CREATE TABLE rooms (room STRING, floor INT, area DOUBLE) USING csv OPTIONS (path '{where}rooms.csv');
 CREATE VIEW warm AS SELECT t, room, temp, id FROM temps WHERE temp > 8 OR room = 'hall';
 CREATE VIEW minutes AS
@@ -43,12 +46,16 @@ class Sizes:
     span_s: int = 150
 
 
+#: How much later than others most rows come, and watermarks allow; some of these allow nothing at all.
+DELAYS_S = {"temps": 5, "doors": 2, "power": 3}
+
+
 def write_data(chance: random.Random, where: Path, sizes: Sizes) -> None:
     """The files that `STREAMS` names."""
     rows = {
-        "temps": _rows(chance, sizes.temps, sizes.span_s, 5, _temp),
-        "doors": _rows(chance, sizes.doors, sizes.span_s, 2, _door),
-        "power": _rows(chance, sizes.power, sizes.span_s, 3, _power),
+        "temps": _rows(chance, sizes.temps, sizes.span_s, DELAYS_S["temps"], _temp),
+        "doors": _rows(chance, sizes.doors, sizes.span_s, DELAYS_S["doors"], _door),
+        "power": _rows(chance, sizes.power, sizes.span_s, DELAYS_S["power"], _power),
     }
     for name, found in rows.items():
         lines = [json.dumps(row, default=_text) for row in found]
@@ -508,4 +515,5 @@ def random_file(chance: random.Random, shapes: Sequence[str]) -> str:
     """A whole file with a query of each of these shapes, whose data is beside it."""
     writer = Writer(chance)
     created = [f"CREATE CONTINUOUS QUERY q{n} AS\n  {writer.query(shape)};" for n, shape in enumerate(shapes)]
-    return STREAMS.format(where="") + "\n".join(created)
+    delays = {stream: delay * chance.choice((0, 1, 1)) for stream, delay in DELAYS_S.items()}
+    return STREAMS.format(where="", **delays) + "\n".join(created)
