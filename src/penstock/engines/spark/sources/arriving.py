@@ -104,7 +104,7 @@ class Arriving:
 
     def next_us(self, now_us: int) -> int:
         """Now, if a file waits; else after a short while."""
-        return now_us if self._current is not None or self._waiting else now_us + LOOK_US
+        return now_us if self._has_more() else now_us + LOOK_US
 
     def close(self) -> None:
         """Closes the file."""
@@ -114,7 +114,10 @@ class Arriving:
 
     def _begin_anew(self, begun: Iterable[_File], now_us: int) -> None:
         self._watch = DirectoryWatch(self._directory, self._recursive)
-        self._waiting: deque[_File] = deque(begun)
+        self._resumed: deque[_File] = deque(begun)  # these come first
+        self._waiting: deque[_File] = deque()
+        #: The paths of all files that are not read to their end.
+        self._unread = {file.path for file in self._resumed}
         self._current: _File | None = None
         self._aside: dict[str, _File] = {}
         self._failing = FailingOnes()
@@ -142,6 +145,10 @@ class Arriving:
         begun = [one for one in there if one.path == reading]
         return {"begun": [[one.path, *file[1:], one.size, one.modified_ns] for one in begun]}
 
+    def _has_more(self) -> bool:
+        """Whether there is a file to read now."""
+        return self._current is not None or bool(self._resumed or self._waiting)
+
     def _is_known(self, path: str) -> bool:
         return path in self._known or path in self._finished or path in self._unread
 
@@ -150,7 +157,7 @@ class Arriving:
     def _poll(self, now_us: int, most_rows: int) -> Arrived | None:
         closing = bool(self._end) and (self._directory / self._end).exists()
         # Files that came before the one that says the end are found by a look that comes after it.
-        last_look = closing and self._current is None and not self._waiting
+        last_look = closing and not self._has_more()
         self._look(now_us, everything=last_look)
         self._check_known(now_us)
         tables: list[pa.Table] = []
@@ -174,7 +181,7 @@ class Arriving:
         # Looking ahead finds the end of the file, and may pass bad rows: they belong to this position.
         if self._current is not None and self._peek(now_us) is not None:
             bad += self._walk.take(0)
-        if last_look and self._current is None and not self._waiting:
+        if last_look and not self._has_more():
             bad += self._give_up_removed()
             self.ended = not self._aside
         if not moved and not bad and not self._finished:
@@ -195,12 +202,13 @@ class Arriving:
 
     def _next_file(self) -> bool:
         """Whether there is a file to read; begins with the next one if it must."""
-        while self._current is None and self._waiting:
-            file = self._waiting.popleft()
+        while self._current is None and (self._resumed or self._waiting):
+            file = (self._resumed or self._waiting).popleft()
             try:
                 stat = os.stat(self._directory / file.path)
             except FileNotFoundError:
                 if file.inside == _START:
+                    self._unread.discard(file.path)
                     continue  # As if it had never come.
             except OSError:
                 pass  # Reading it says what is wrong.
@@ -221,6 +229,7 @@ class Arriving:
             self._current = None
             if problem.gone and self._walk.inside == list(_START):
                 self._failing.succeeded(file.path)
+                self._unread.discard(file.path)
                 return None
             reason = "it was removed before it was read to its end" if problem.gone else str(problem)
             self._aside[file.path] = replace(file, inside=tuple(self._walk.inside))
@@ -228,16 +237,20 @@ class Arriving:
             return None
         if table is None:
             self._current = None
-            self._finished[file.path] = KnownFile(file.path, file.size, file.modified_ns)
+            self._finish(file)
             self._walk.close()
         self._failing.succeeded(file.path)
         return table
+
+    def _finish(self, file: _File) -> None:
+        self._finished[file.path] = KnownFile(file.path, file.size, file.modified_ns)
+        self._unread.discard(file.path)
 
     def _begun(self) -> Iterator[_File]:
         """Files of which some rows were handed out, that which is being read first."""
         if self._current is not None:
             yield replace(self._current, inside=tuple(self._walk.inside))
-        for file in (*self._waiting, *self._aside.values()):
+        for file in (*self._resumed, *self._aside.values()):
             if file.inside != _START:
                 yield file
 
@@ -246,7 +259,7 @@ class Arriving:
         given_up = [file for file in self._aside.values() if not (self._directory / file.path).exists()]
         for file in given_up:
             del self._aside[file.path]
-            self._finished[file.path] = KnownFile(file.path, file.size, file.modified_ns)
+            self._finish(file)
         return [
             BadRow("", "the file was removed before it was read to its end", file.path) for file in given_up
         ]
@@ -256,10 +269,7 @@ class Arriving:
     def _look(self, now_us: int, everything: bool) -> None:
         """Takes in files that are new, and those set aside whose pause is over."""
         for path in [path for path in self._aside if self._failing.may_try(path, now_us / 1e6)]:
-            self._waiting.appendleft(self._aside.pop(path))
-        self._unread = {file.path for file in self._waiting} | self._aside.keys()
-        if self._current is not None:
-            self._unread.add(self._current.path)
+            self._resumed.append(self._aside.pop(path))
         try:
             found = self._watch.look(now_us, self._is_known, everything)
         except OSError as problem:
@@ -268,6 +278,7 @@ class Arriving:
                 "path", f"the directory {self._directory} cannot be looked through: {why}"
             ) from problem
         self._waiting.extend(self._arrived(file, now_us) for file in found)
+        self._unread.update(file.path for file in found)
         self._polled_us = now_us
 
     def _arrived(self, file: Found, now_us: int) -> _File:
