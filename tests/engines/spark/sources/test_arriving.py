@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import time
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -147,6 +148,29 @@ def test_what_happens_to_the_inode_of_a_read_file_does_not_bring_its_rows_again(
     assert log.source.problems == ()
     os.link(tmp_path / "in" / "1.json", tmp_path / "in" / "linked.json")
     assert log.new() == list(range(10, 20)), "another path is another file"
+
+
+def test_files_that_came_long_before_the_newest_one_are_known_and_unknown_ones_of_that_age_are_not(
+    tmp_path: Path,
+) -> None:
+    arrive(tmp_path / "made-before", "z.json", 9)
+    for number in range(3):
+        arrive(tmp_path / "a", f"{number}.json", number)
+    time.sleep(2.1)  # change times cannot be set
+    arrive(tmp_path / "a", "3.json", 3)
+    log = Logged(tmp_path / "a")
+    assert log.new() == [0, 1, 2, 3]
+    (tmp_path / "a" / "in" / "0.json").chmod(0o600)
+    os.link(tmp_path / "a" / "in" / "1.json", tmp_path / "linked.json")
+    log.reopen()
+    assert log.new() == []
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    log.reopen(tmp_path / "copy")
+    assert log.new() == []
+    (tmp_path / "copy" / "in").rename(tmp_path / "away")
+    (tmp_path / "made-before" / "in").rename(tmp_path / "copy" / "in")
+    log.reopen()
+    assert log.new() == [9]
 
 
 def test_a_directory_with_older_files_renamed_into_place_is_read(tmp_path: Path) -> None:
