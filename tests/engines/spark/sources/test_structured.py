@@ -90,3 +90,14 @@ def test_what_spark_cannot_read_is_said(spark: SparkSession, tmp_path: Path) -> 
         with pytest.raises(SourceError) as caught:
             source.open(None, 0)
         assert str(caught.value).startswith(message)
+
+
+def test_one_file_where_spark_reads_directories_says_so_before_spark_is_asked(tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("a\n")
+    source = make(stream("text", Schema.of(value="string"), path=str(file)), tmp_path)
+    with pytest.raises(SourceError) as error:
+        source.open(None, 0)
+    assert str(error.value).endswith(
+        f"text is read from a directory, and '{file}' is a file; name the directory it is in"
+    )

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 
+#: Formats that Spark watches a directory for; of a file it says that its base path is none.
+_OF_DIRECTORIES = ("text", "orc", "avro", "xml", "binaryfile")
+
+
 @dataclass(frozen=True, slots=True)
 class _Batch:
     """A micro-batch that Spark has delivered."""
@@ -76,6 +80,12 @@ class StructuredSource:
 
     def open(self, position: Any | None, start_us: int) -> None:
         """Starts Spark's query."""
+        path = self._options.get("path", "")
+        if self._format in _OF_DIRECTORIES and Path(path).is_file():
+            raise SourceError(
+                f"stream '{self._stream}': {self._format} is read from a directory, and '{path}' is a file; "
+                "name the directory it is in"
+            )
         if self._attached is None:
             raise SourceError(
                 f"stream '{self._stream}' needs Spark to read {self._format}; call attach first"
