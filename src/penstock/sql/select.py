@@ -16,13 +16,14 @@ from penstock.sql.conditions import check_clock, predicate
 from penstock.sql.dialect import render
 from penstock.sql.expressions import quoted
 from penstock.sql.from_clause import FromClause, renamed
-from penstock.sql.grouping import Grouping, Item, aggregate_calls, is_aggregate_call, with_window_names
+from penstock.sql.grouping import Grouping, Item, aggregate_calls, with_window_names
 from penstock.sql.names import Scope
 from penstock.sql.parentheses import text_of
 from penstock.sql.places import Problem, error, of_tree
 from penstock.sql.refusals import refuse_parts
 from penstock.sql.relation import Relation
-from penstock.sql.storable import check_between, check_result
+from penstock.sql.select_list import column_of, having_item, output_name, written_for
+from penstock.sql.storable import check_result
 from penstock.sql.window_calls import is_window_call
 
 
@@ -46,7 +47,7 @@ def bind_query(sql: str, tree: exp.Expr, catalog: Catalog) -> Bound:
     bound = bind_select(sql, tree, catalog)
     with _shown_in(sql):
         for field in bound.relation.schema.fields:
-            check_result(_written(tree, field.name), field.name, field.type)
+            check_result(written_for(tree, field.name), field.name, field.type)
     return bound
 
 
@@ -216,7 +217,7 @@ class _Binder:
             if isinstance(one, exp.Aliases):
                 raise Problem(one, "several aliases for one column are not supported")
             bound = scope.bind(inner)
-            items.append(Item(_output_name(one), bound, one))
+            items.append(Item(output_name(one), bound, one))
             if isinstance(one, exp.Alias):
                 scope = replace(scope, aliases={**scope.aliases, one.alias.lower(): bound})
         seen: dict[str, Item] = {}
@@ -253,7 +254,7 @@ class _Binder:
                 raise Problem(item.written, "window(…) belongs into GROUP BY")
         if tree.args.get("distinct"):
             return self._distinct(tree, relation, scope, items, within)
-        columns = [_column(item, item.tree, scope) for item in items]
+        columns = [column_of(item, item.tree, scope) for item in items]
         if relation.window is not None:
             raise Problem(
                 tree,
@@ -280,7 +281,7 @@ class _Binder:
         for item in items:
             behind = grouping.behind(item.tree)
             check_clock(behind, relation)
-            columns.append(_column(item, behind, Scope((), relation.schema)))
+            columns.append(column_of(item, behind, Scope((), relation.schema)))
         return relation.select(columns)
 
     def _grouped(
@@ -293,7 +294,7 @@ class _Binder:
     ) -> Relation:
         group, having = tree.args.get("group"), tree.args.get("having")
         keys = self._keys(group, scope, items, relation) if group is not None else []
-        extra = [_having(having.this, scope, items, keys)] if having is not None else []
+        extra = [having_item(having.this, scope, items, keys)] if having is not None else []
         at: exp.Expr = group if group is not None else tree
         calls = [call for item in (*items, *extra) for call in aggregate_calls(item.tree)]
         grouping = Grouping(relation, scope, keys, [*items, *extra], calls[0] if calls else at, within)
@@ -317,7 +318,7 @@ class _Binder:
         if time is None:
             raise Problem(tree.args["distinct"], "DISTINCT over groups needs a window by time in GROUP BY")
         columns = [
-            _column(item, behind, Scope((), relation.schema))
+            column_of(item, behind, Scope((), relation.schema))
             for item in items
             for behind in [grouping.behind(item.tree)]
         ]
@@ -395,13 +396,6 @@ class _Binder:
         )
 
 
-def _column(item: Item, tree: exp.Expr, scope: Scope) -> Column:
-    """The column of an item of the SELECT list, computed by that expression."""
-    type_ = scope.type_of(tree)
-    check_between(item.written, f"column '{item.name}'", type_)
-    return Column(item.name, text_of(tree), type_)
-
-
 def _cast_to(relation: Relation, wanted: list[str]) -> Relation:
     """The relation with its columns cast to these types, where they have others."""
     columns = []
@@ -418,49 +412,6 @@ def _qualified(qualifier: str, name: str) -> exp.Column:
 
 def _names_window(tree: exp.Expr) -> bool:
     return any(isinstance(node, exp.Column) and node.parts[0].name == "window()" for node in tree.walk())
-
-
-def _output_name(tree: exp.Expr) -> str:
-    if is_window_call(tree):
-        return tree.name.lower()
-    if isinstance(tree, exp.Alias):
-        return tree.alias
-    if isinstance(tree, exp.Column | exp.Dot):
-        return tree.name if isinstance(tree, exp.Column) else tree.expression.name
-    return render(tree)
-
-
-def _having(written: exp.Expr, scope: Scope, items: list[Item], keys: list[exp.Expr]) -> Item:
-    """HAVING: outside of aggregates an alias of one comes before a column that is no key, as in Spark."""
-    aliases = {item.name.lower(): item.tree for item in items}
-    grouped = {key.name.lower() for key in keys if isinstance(key, exp.Column)}
-    computed = {name for name, tree in aliases.items() if any(True for _ in aggregate_calls(tree))} - grouped
-    tree = written.copy()
-    for column in list(_outside_aggregates(tree)):
-        name = column.name.lower()
-        if len(column.parts) == 1 and name in computed:
-            column.this.set("this", f"{name} as selected")
-    named = {f"{name} as selected": aliases[name] for name in computed}
-    return Item("", replace(scope, aliases={**aliases, **named}).bind(tree), written)
-
-
-def _outside_aggregates(tree: exp.Expr) -> Iterator[exp.Column]:
-    if isinstance(tree, exp.Column):
-        yield tree
-    elif not is_aggregate_call(tree):
-        for child in tree.iter_expressions():
-            yield from _outside_aggregates(child)
-
-
-def _written(select: exp.Expr, name: str) -> exp.Expr:
-    """What stands for a column in the SELECT list, of a UNION in its first part: itself, or `*`."""
-    while not isinstance(select, exp.Select):
-        select = select.this
-    items: list[exp.Expr] = select.expressions
-    for one in items:
-        if _output_name(one).lower() == name.lower():
-            return one
-    return next((one for one in items if one.is_star), select)
 
 
 def _last_leaf(tree: exp.Expr) -> exp.Expr:
