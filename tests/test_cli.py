@@ -71,7 +71,8 @@ def test_decisions_are_measured_per_policy_and_number_of_units() -> None:
 
 
 STATEMENTS = """\
-CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, WATERMARK FOR t) USING csv;
+CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, WATERMARK FOR t)
+  USING csv OPTIONS (path 'temps.csv');
 CREATE CONTINUOUS QUERY hot WITH (latency = '2s') AS SELECT room FROM temps WHERE temp > 30;
 CREATE CONTINUOUS QUERY hotter AS SELECT x.room AS place FROM temps x WHERE 30 < x.temp;
 """
@@ -105,7 +106,7 @@ def test_explain_reads_standard_input_and_keeps_sql_in_brackets_whole() -> None:
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == (
-        "error: standard input: line 4, column 16: there is no column 'tmp'; there are t, room, temp. "
+        "error: standard input: line 5, column 16: there is no column 'tmp'; there are t, room, temp. "
         "Did you mean 'temp'?\n"
         "  EXPLAIN SELECT tmp FROM temps [range 10 s]\n"
         "                 ^^^\n"

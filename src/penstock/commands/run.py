@@ -20,13 +20,13 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.commands.reading import read_files
+from penstock.engines.spark.checks import check_all
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.masters import read_conf
 from penstock.engines.spark.status import QueryStatus, Status
 from penstock.engines.spark.status_text import failing_line
 from penstock.errors import EngineError
 from penstock.model.operators import Source
-from penstock.sql import session as statements
 from penstock.sql.catalog import Catalog, Stream
 from penstock.sql.quantities import seconds, shown_bytes, shown_seconds, size_bytes
 
@@ -182,8 +182,7 @@ def run_files(
         _checked("until", until, seconds)
     fresh = state is None or not state.exists()
     if fresh:  # what is wrong is told before Spark has started
-        catalog, _ = statements.run(sql, now_s=time.time())
-        _say_what_never_ends(catalog, until, err)
+        _say_what_never_ends(check_all(sql, base), until, err)
     err.print("starting Spark …", highlight=False)
     with Engine(
         state,

@@ -13,6 +13,7 @@ from penstock.control.queues import Queue, Reader
 from penstock.control.standing import QueueContents
 from penstock.control.switching import Switch
 from penstock.control.units import Oracle, UnitState
+from penstock.errors import ControlError
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Edge, Graph, Port
 from penstock.policies.costs import input_rates, unit_cost
@@ -55,6 +56,12 @@ class Board:
         if queue is None:
             queue = self.streams[stream] = Queue(Port(stream))
         return queue
+
+    def drop_stream(self, stream: str) -> None:
+        """Forgets a stream that no query reads."""
+        if Port(stream) in self.queues:
+            raise ControlError(f"stream '{stream}' is read; stop the queries first, then drop it")
+        self.streams.pop(stream, None)
 
     def exchange(self, switch: Switch) -> None:
         """Puts the new units in place of the old."""

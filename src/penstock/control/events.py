@@ -33,6 +33,12 @@ class StreamEnded(_Event, frozen=True, tag=True):
     stream: str
 
 
+class StreamDropped(_Event, frozen=True, tag=True):
+    """A stream is no more, and no query reads it; another may get its name, and begins anew."""
+
+    stream: str
+
+
 class TimestampAdvanced(_Event, frozen=True, tag=True):
     """A heartbeat: rows of this stream yet to come have time stamps of at least `time_s`."""
 
@@ -171,6 +177,7 @@ class Ticked(_Event, frozen=True, tag=True):
 Event: TypeAlias = (
     BatchArrived
     | StreamEnded
+    | StreamDropped
     | TimestampAdvanced
     | StepFinished
     | StepFailed

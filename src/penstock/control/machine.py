@@ -68,6 +68,7 @@ class Control:
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.BatchArrived: self._batch_arrived,
             ev.StreamEnded: self._stream_ended,
+            ev.StreamDropped: lambda event: self._board.drop_stream(event.stream),
             ev.TimestampAdvanced: self._timestamp_advanced,
             ev.StepFinished: self._step_finished,
             ev.StepFailed: self._step_failed,

@@ -7,10 +7,11 @@ into the graph of those before it; EXPLAIN plans one against the graph as it is 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import TypeAlias
 
 from penstock.errors import PenstockError, SqlError
 from penstock.explain.names import own_names, shown_operator, shown_schema
@@ -45,6 +46,8 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
+
+_HERE = Path()
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,14 @@ class Explanation:
         return sum(self.costs[name].memory_bytes for name in self.graph.operators)
 
 
+#: Looks at a statement of a text, with the catalog as it leaves it and where its file is.
+Check: TypeAlias = Callable[[Statement, Catalog, str, Path], None]
+
+
+def _accept(_statement: Statement, _catalog: Catalog, _sql: str, _place: Path) -> None:
+    """Whatever means something can be run."""
+
+
 def explain(sql: str, policy: str | None = None, now_s: float = 0.0) -> Explanation:
     """Applies a text's statements; `policy` goes before what the text sets.
 
@@ -187,14 +198,19 @@ def explain(sql: str, policy: str | None = None, now_s: float = 0.0) -> Explanat
     return _explanation(telling, chosen)
 
 
-def explain_files(files: Sequence[str], policy: str | None = None, now_s: float = 0.0) -> Explanation:
-    """Explains files one after the other, `-` being standard input; an error begins with the file's name."""
+def explain_files(
+    files: Sequence[str], policy: str | None = None, now_s: float = 0.0, check: Check = _accept
+) -> Explanation:
+    """Explains files one after the other, `-` being standard input; an error begins with the file's name.
+
+    `check` refuses what means something, but could not be run.
+    """
     chosen = parse(policy) if policy is not None else None
-    telling = _Telling(now_s)
+    telling = _Telling(now_s, check)
     for file in files:
         name = "standard input" if file == "-" else file
         try:
-            telling.tell_all(_text_of(file))
+            telling.tell_all(_text_of(file), Path() if file == "-" else Path(file).parent)
         except SqlError as error:
             raise PenstockError(f"{name}: {error}") from None  # its place is in the text by now
         except PenstockError as error:
@@ -270,7 +286,8 @@ def plan_nodes(graph: Graph, names: Iterable[str]) -> Mapping[str, PlanNode]:
 class _Telling:
     """The catalog and the graph after each statement, and what has been said so far."""
 
-    def __init__(self, now_s: float) -> None:
+    def __init__(self, now_s: float, check: Check = _accept) -> None:
+        self._check = check
         self.catalog = Catalog()
         self.graph = Graph()
         self.said: list[Answer | QueryExplained] = []
@@ -278,11 +295,12 @@ class _Telling:
         self._now_s = now_s
         self._plans: dict[str, QueryExplained] = {}
 
-    def tell_all(self, sql: str) -> None:
+    def tell_all(self, sql: str, place: Path = _HERE) -> None:
         """Applies all statements of a text; an error that does not know its place gets its line."""
         for statement in read(sql):
             try:
                 self.tell(statement, sql)
+                self._check(statement, self.catalog, sql, place)
             except SqlError:
                 raise
             except PenstockError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from penstock.engines.spark.ingest import Feed, Feeder, Ingested, Standing
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.sources.base import Arrived, Source
 from penstock.engines.spark.sources.dead_letters import DeadLetters
-from penstock.engines.spark.store import Store
+from penstock.engines.spark.store import Ref, Store
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Stream
+from penstock.sql.catalog import Stream, Table
 
 
 class Numbers:
@@ -72,6 +72,13 @@ class Harness:
         feed = Feed(Stream(name, Schema.of(**(columns or {"n": "long"}))), 0, None, Standing(), None, make)
         self.feeder.add(feed, check=False)
         return feed
+
+    def join(self, table: Table) -> list[tuple[str, int, Ref]]:
+        """A stored table that is joined from now on; its first version."""
+        with ExitStack() as undo:
+            read = self.relations.read(table, undo)
+            undo.pop_all()
+        return self.relations.add(read)
 
     def rows(self, stream: str) -> list[Any]:
         """The first column of all rows of a stream, in the order of its log."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -81,3 +82,18 @@ def test_a_state_of_the_format_before_is_opened_and_gets_what_it_lacks(tmp_path:
         assert log.get("policy") == "fcfs"
         assert log.known_files("s") == []
         log.close()
+
+
+def test_a_part_of_a_transaction_is_taken_back_by_itself(tmp_path: Path) -> None:
+    log = CommitLog(tmp_path / "state.db")
+    with log.transaction():
+        log.set("before", 1)
+        with suppress(KeyError), log.savepoint():
+            log.set("refused", 1)
+            raise KeyError
+        with log.savepoint():
+            log.set("after", 1)
+    log.close()
+    again = CommitLog(tmp_path / "state.db")
+    assert [again.get(name) for name in ("before", "refused", "after")] == [1, None, 1]
+    again.close()

@@ -107,8 +107,7 @@ def test_a_push_to_the_wrong_place_says_what_is_wrong(engine: Engine) -> None:
     with pytest.raises(EngineError, match=r"there is no stream 'temp'. Did you mean 'temps'\?"):
         engine.push("temp", [])
     engine.create_stream("doors", {"open": "BOOLEAN"})
-    with pytest.raises(EngineError, match="no query reads stream 'doors' yet"):
-        engine.push("doors", [{"open": True}])
+    engine.push("doors", [{"open": True}])  # nobody reads it
     engine.create_stream("made_up", {"n": "INT"}, format="generator", rows="1")
     with pytest.raises(EngineError, match="the rows of stream 'made_up' come from generator"):
         engine.push("made_up", [{"n": 1}])

@@ -207,7 +207,7 @@ def test_a_bad_version_of_a_stored_table_fails_and_the_old_one_stays(
 ) -> None:
     with feeding(tmp_path) as harness:
         table = rooms(tmp_path, "room,floor\nhall,1\n")
-        harness.relations.add(table)
+        harness.join(table)
         rooms(tmp_path, "room,floor\nhall,first\n")
         eventually(lambda: "rooms" in harness.relations.failing.now)
         assert "'first' is not" in harness.relations.failing.now["rooms"].reason
@@ -233,9 +233,9 @@ def test_a_table_that_cannot_be_read_at_first_is_refused_and_leaves_nothing(tmp_
     with feeding(tmp_path) as harness:
         long = Table("rooms", Schema.of(room="string"), "csv", {"path": "x" * 300})
         with pytest.raises(SourceError, match="table 'rooms': File name too long"):
-            harness.relations.add(long)
-        (version,) = harness.relations.add(rooms(tmp_path, "room,floor\nhall,1\n"))
+            harness.join(long)
+        (version,) = harness.join(rooms(tmp_path, "room,floor\nhall,1\n"))
         assert version[:2] == ("rooms", 0)
         assert harness.relations.remove("rooms") == [version[2]]
-        (again,) = harness.relations.add(rooms(tmp_path, "room,floor\nhall,3\n"))
+        (again,) = harness.join(rooms(tmp_path, "room,floor\nhall,3\n"))
         assert np.asarray(harness.store.get(again[2])["floor"]).tolist() == [3]

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.ingest import Feed, Standing
-from penstock.engines.spark.inputs import Inputs
+from penstock.engines.spark.inputs import Inputs, NewInputs
 from penstock.engines.spark.outputs import Places
 from penstock.engines.spark.sources.base import KnownFile
 from penstock.sql.catalog import Catalog
@@ -21,10 +21,11 @@ def test_files_are_known_to_a_stream_that_goes_on_and_not_to_one_that_is_created
     one = stream("json", path="in", arriving="true")
     feeds: list[Feed] = []
     for standings in ({"s": (0, Standing())}, {}):
-        nothing = cast("Any", None)
-        inputs = Inputs(Places(tmp_path, tmp_path, None, "parquet"), nothing, log, nothing, feeds.append)
+        nothing, places = cast("Any", None), Places(tmp_path, tmp_path, None, "parquet")
+        inputs = Inputs(places, nothing, log, nothing, lambda: False, feeds.append, nothing)
         inputs.restore(standings)
         inputs.number(Catalog(), Catalog(streams={"s": one}))
-        inputs._open(one)
+        inputs.add(NewInputs((one,), (), frozenset("s")))
+        log.drop_stream("s")
     assert [feed.known for feed in feeds] == [[known], []]
     log.close()

@@ -166,4 +166,5 @@ def test_files_of_a_query_that_had_the_name_before_are_not_its_results(
         engine.execute("CREATE CONTINUOUS QUERY q AS SELECT v AS x FROM s;")
         push(engine, 2)
         assert engine.results("q").to_pydict() == {"x": [1.0]}
-        assert len(list((tmp_path / "out" / "q").glob("part-*"))) == 2
+        assert len(list((tmp_path / "out" / "q").glob("part-*"))) == 1
+        assert len(list((tmp_path / "out" / ".former" / "q-1").glob("part-*"))) == 1

@@ -116,9 +116,23 @@ class CommitLog:
         try:
             yield
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # a full disk has ended it already
+                self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
+
+    @contextmanager
+    def savepoint(self) -> Iterator[None]:
+        """A part of a transaction: if it raises, what it has written is taken back, and nothing else."""
+        self._db.execute("SAVEPOINT part")
+        try:
+            yield
+        except BaseException:
+            if self._db.in_transaction:  # a full disk has ended it already
+                self._db.execute("ROLLBACK TO part")
+                self._db.execute("RELEASE part")
+            raise
+        self._db.execute("RELEASE part")
 
     def close(self) -> None:
         """Ends it; what is committed stays."""
@@ -242,9 +256,11 @@ class CommitLog:
         rows = self._db.execute("SELECT path, size, modified_ns FROM known_file WHERE stream = ?", (stream,))
         return [KnownFile(os.fsdecode(path), size, modified_ns) for path, size, modified_ns in rows]
 
-    def forget_known_files(self, stream: str) -> None:
-        """A stream that is gone has read nothing."""
-        self._db.execute("DELETE FROM known_file WHERE stream = ?", (stream,))
+    def drop_stream(self, name: str) -> None:
+        """A stream that is no more, its batches, and the files that it has read."""
+        self._db.execute("DELETE FROM stream WHERE name = ?", (name,))
+        self._db.execute("DELETE FROM batch WHERE queue = ?", (name,))
+        self._db.execute("DELETE FROM known_file WHERE stream = ?", (name,))
 
     def put_batch(self, queue: str, n: int, batch: Batch) -> None:
         """A batch at the end of a queue; a stream's log is a queue."""
@@ -323,6 +339,10 @@ class CommitLog:
     def drop_versions(self, relation: str, before: int) -> None:
         """Versions that no row will meet any more."""
         self._db.execute("DELETE FROM relation WHERE name = ? AND epoch < ?", (relation, before))
+
+    def drop_relation(self, name: str) -> None:
+        """A relation that is no more."""
+        self._db.execute("DELETE FROM relation WHERE name = ?", (name,))
 
     def versions(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Each relation's versions by the epoch they began with."""

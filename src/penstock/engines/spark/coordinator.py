@@ -37,6 +37,7 @@ from penstock.control.events import (
     QuerySuspended,
     StepFailed,
     StepFinished,
+    StreamDropped,
     StreamEnded,
     Ticked,
     TimestampAdvanced,
@@ -122,6 +123,8 @@ class Coordinator:
         self.drains = Drains(log, self.progress, store, shared, deliveries, self._garbage)
         #: What to do when a one-time query has its window.
         self.finished: Callable[[str], None] = lambda _: None
+        #: What to do when something runs no more.
+        self.stopped_running: Action = lambda: None
         self.planned = Graph()  # with all queries that were accepted
         self.membership = Membership(self)
         self.crowds = CrowdWatch(self)
@@ -191,7 +194,7 @@ class Coordinator:
             case Delivered():
                 pass  # each turn begins with that
             case Call():
-                message.do()
+                message.do(self.log.savepoint())
 
     def committed(self) -> None:
         """All that was decided is recorded: now it may be seen, and go on."""
@@ -283,6 +286,16 @@ class Coordinator:
         held = all(self.is_held(name) for query in waiting for name in self.shared.queries(query))
         return False if held else None  # or one is held for a moment, while a member comes or goes
 
+    def drop_stream(self, stream: str) -> None:
+        """Forgets a stream that no query reads."""
+        self.handle(StreamDropped(self.now(), stream))
+        self.records.drop(stream)
+
+    def drop_relation(self, name: str) -> None:
+        """Forgets a stored relation that no query reads."""
+        self._garbage.extend(ref.name for ref in self._relations.remove(name))
+        self.log.drop_relation(name)
+
     def read_up_to(self, stream: str) -> int:
         """The offset of a stream before which nothing waits or runs; asked between two events."""
         offsets = [
@@ -319,6 +332,9 @@ class Coordinator:
 
     def _ingested(self, message: Ingested) -> None:
         for name, epoch, ref in message.versions:
+            if not self._relations.knows(name, ref):  # it was dropped while it was read
+                self._garbage.append(ref.name)
+                continue
             self.log.put_version(name, epoch, {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes})
             self._forget_versions(epoch)
         if not message.stream:
@@ -475,6 +491,7 @@ class Coordinator:
         self.altering.begun(query, starts)
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
+        self.turns.soon(self.stopped_running)
         suspended = self.log.get("suspended", [])
         if query in suspended:
             self.log.set("suspended", [name for name in suspended if name != query])

@@ -21,7 +21,7 @@ from penstock.engines.spark.fan_out import DIRECTORY, Moved, TaggedFiles, move
 from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.sinks.files import FileSink
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SinkError
 
 #: Files of one shared query that are moved while the engine runs, and the seconds between two looks.
 MANY_FILES = 200
@@ -69,15 +69,21 @@ class Distributor:
                 files.forget(self._log.get(f"moved {base}", []))
                 self._deliveries.add(base, base, files)
 
-    def recover(self) -> None:
-        """Deletes what was staged for members and never committed."""
+    def recover(self) -> set[str]:
+        """Deletes what was staged for members and never committed; where that is not possible now."""
+        failed: set[str] = set()
         if self._out is None:
-            return
+            return failed
         staged = self._log.files()
         for base in self._shared.bases():
             for member in self._shared.in_files(base):
                 if (self._out / member.query).exists():
-                    self._own(member.query, pa.schema([])).recover(staged.get(member.query, []))
+                    try:
+                        self._own(member.query, pa.schema([])).recover(staged.get(member.query, []))
+                    except SinkError as error:
+                        self._tell(f"results of query '{member.query}' cannot be seen yet: {error}")
+                        failed.add(member.query)
+        return failed
 
     def _tagged(self, base: str) -> TaggedFiles | None:
         found = self._deliveries.get(base)

@@ -16,6 +16,7 @@ import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -47,6 +48,7 @@ from penstock.engines.spark.sinks.subscription import Subscription
 from penstock.engines.spark.sources.base import Ticket
 from penstock.engines.spark.sources.dead_letters import DeadLetters
 from penstock.engines.spark.sources.push import PushSource
+from penstock.engines.spark.statements import Statements
 from penstock.engines.spark.status import Status
 from penstock.engines.spark.store import MEMORY_BYTES, Store
 from penstock.errors import EngineError, closest
@@ -113,18 +115,31 @@ class Engine:
         """Takes up what is in the state directory; `with` does it, and closes the engine in the end."""
         if self._opened:
             return self
-        self._stops_spark = self._given is None and not session.is_running()
+        with ExitStack() as undo:  # whatever fails, nothing stays open
+            undo.callback(self._forget)
+            self._open(undo)
+            undo.pop_all()
+        self._opened = True
+        self._coordinator.turns.start()
+        self._deliveries.start()
+        self._registrar.outputs.distributor.watch()
+        if self._policy is not None and self._policy != self._coordinator.control.policy.text:
+            self.use_policy(self._policy)
+        return self
+
+    def _open(self, undo: ExitStack) -> None:
+        if self._policy is not None:
+            check_policy(self._policy)
         self._log = CommitLog(self._root / "penstock.db")  # first: whether the state is free costs nothing
-        try:
-            if self._out is not None:
-                claim(self._out, self._identity())
-            # Of a start that failed, what Spark said must outlive a temporary state.
-            said = None if self._temporary else self._root / "spark.log"
-            self._spark = self._given or session.make(self._workers, self._master, said, conf=self._conf)
-        except BaseException:
-            self._log.close()
-            self._forget()
-            raise
+        undo.callback(self._log.close)
+        if self._out is not None:
+            claim(self._out, self._identity())
+        self._stops_spark = self._given is None and not session.is_running()
+        # Of a start that failed, what Spark said must outlive a temporary state.
+        said = None if self._temporary else self._root / "spark.log"
+        self._spark = self._given or session.make(self._workers, self._master, said, conf=self._conf)
+        if self._stops_spark:
+            undo.callback(self._spark.stop)
         self._store = Store(self._root / "tables", self._memory)
         self._session = session.own(self._spark)
         self._unhush = session.hush(self._spark)
@@ -135,9 +150,8 @@ class Engine:
             self._log.get("next_file", 0),
             lambda: self._coordinator.turns.send(Delivered()),
         )
-        policy = self._policy or self._log.get("policy") or POLICY
         control = Control(
-            self._log.get("policy") or policy,
+            self._log.get("policy") or self._policy or POLICY,
             threads=ThreadPlan("pool", self._workers),
             most_rows=self._train_rows,
         )
@@ -163,24 +177,23 @@ class Engine:
             self._first_batch_rows,
             self._tell,
         )
+        places = Places(self._base, self._root, self._out, self._format)
         self._registrar = Registrar(
-            Places(self._base, self._root, self._out, self._format),
+            places,
             self._spark,
             self._log,
             self._coordinator,
             self._relations,
             self._deliveries,
-            lambda feed: self._feeder.add(feed) if self._feeding else None,
+            lambda: self._feeding,
+            lambda feed: self._feeder.add(feed, check=False) if self._feeding else None,
+            self._feeder.remove,
             self._tell,
         )
+        self._statements = Statements(
+            places, self._registrar.inputs, lambda: self.catalog, self._registrar.apply, self._call
+        )
         self._registrar.restore()
-        self._opened = True
-        self._coordinator.turns.start()
-        self._deliveries.start()
-        self._registrar.outputs.distributor.watch()
-        if policy != control.policy.text:
-            self.use_policy(policy)
-        return self
 
     def __exit__(
         self,
@@ -243,7 +256,7 @@ class Engine:
         self._check_open()
         if once and any(text == sql for text, _ in self._log.statements()):
             return []
-        answers: list[Answer] = self._call(lambda: self._registrar.execute(sql))
+        answers = self._statements.execute(sql)
         asked = {answer.about for answer in answers} & ANSWERED
         return filled(answers, self._call(self._look)) if asked else answers
 
@@ -351,12 +364,10 @@ class Engine:
         name = next((name for name in known if name.lower() == stream.lower()), None)
         if name is None:
             raise EngineError(f"there is no stream '{stream}'.{closest(stream, known)}")
-        source = self._registrar.inputs.sources.get(name)
-        if isinstance(source, PushSource):
-            return source
-        if known[name].format != "push":
+        feed = self._registrar.inputs.feeds.get(name)
+        if feed is None or not isinstance(feed.source, PushSource):
             raise EngineError(f"the rows of stream '{name}' come from {known[name].format}, not from Python")
-        raise EngineError(f"no query reads stream '{name}' yet; submit one before pushing rows")
+        return feed.source
 
     # --- running ---
 

@@ -93,6 +93,7 @@ class Feed:
     heard_us: int = 0
     closed: bool = False
     removed: bool = False
+    is_read: bool = True  # by some query; for others nobody waits
 
 
 class Feeder:
@@ -188,16 +189,16 @@ class Feeder:
 
     @property
     def ended(self) -> bool:
-        """Whether every stream has ended, and the coordinator has been told."""
+        """Whether every stream that some query reads has ended, and the coordinator has been told."""
         with self._lock:
-            return all(feed.closed for feed in self._feeds.values())
+            return all(feed.closed for feed in self._feeds.values() if feed.is_read)
 
     @property
     def stuck(self) -> dict[str, str]:
         """The streams that were tried in vain a few times, if all others have ended, and why they fail."""
         failing = self.failing.now
         with self._lock:
-            left = [name for name, feed in self._feeds.items() if not feed.closed]
+            left = [name for name, feed in self._feeds.items() if feed.is_read and not feed.closed]
         if any(name not in failing or failing[name].tries < STUCK_TRIES for name in left):
             return {}
         return {name: f"stream '{name}' fails: {failing[name].reason}" for name in left}

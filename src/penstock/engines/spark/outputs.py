@@ -6,8 +6,10 @@ Without a directory for results the last of them are kept with the state.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,16 +22,21 @@ from penstock.engines.spark.reading_results import KeptRows, MemberFiles, OwnFil
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.sinks import registry as sinks
 from penstock.engines.spark.sinks.base import Sink
+from penstock.engines.spark.sinks.columns import result_columns
+from penstock.engines.spark.sinks.disk import make_directories, remove_directories, reported
 from penstock.engines.spark.sinks.files import FileSink
 from penstock.engines.spark.sinks.memory import ROWS, MemorySink
 from penstock.engines.spark.sinks.reading import list_files
-from penstock.engines.spark.sources.types import arrow_schema
+from penstock.errors import SinkError
 from penstock.model.query import Query
-from penstock.plan.schemas import derived_schemas
 from penstock.sql.catalog import Delivery
 
 #: Rows that are kept of all members of a shared query together.
 MEMBERS_ROWS = 100 * ROWS
+#: The directory of results of queries whose names others have now.
+FORMER = ".former"
+#: What the names of sinks begin with that people created; a query's own is named as the query.
+_SINK = "sink "
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +57,48 @@ class Outputs:
     ) -> None:
         self._places, self._shared = places, shared
         self.deliveries, self.distributor = deliveries, distributor
+        self._aside: dict[str, str] = {}  # where results go of those whose names others are about to get
 
-    def open(self, query: Query) -> None:
-        """A place of its own for the results of a query that will run; members share one."""
-        columns, out = result_columns(query), self._places.out
-        name, made = query.name, self._kept(query.name, columns)
+    def make(self, names: Iterable[str], alone: Iterable[Query]) -> Mapping[str, Sink]:
+        """Gets places ready for new queries; SinkError if one cannot be written to.
+
+        What a query that had the name before has put out is moved aside. Those that run `alone` have a
+        directory from now on.
+        """
+        made: dict[str, Sink] = {}
+        with ExitStack() as undo:
+            for name in names:
+                self._move_aside(name, undo)
+            for query in alone:
+                sink = made[query.name] = self._kept(query.name, result_columns(query))
+                if isinstance(sink, FileSink):
+                    undo.callback(remove_directories, sink.prepare())
+            undo.pop_all()
+        return made
+
+    def _move_aside(self, query: str, undo: ExitStack) -> None:
+        out = self._places.out
+        if out is None:
+            return
+        names = (f"{FORMER}/{query}-{number}" for number in count(1))
+        taken = self._shared.former_names()
+        self._aside[query] = next(one for one in names if one not in taken and not (out / one).exists())
+        if any((out / query).glob("part-*")):
+            aside = out / self._aside[query]
+            with reported("write", aside):
+                undo.callback(remove_directories, make_directories(aside.parent))
+                (out / query).rename(aside)
+                undo.callback(aside.rename, out / query)
+
+    def open(self, query: Query, own: Sink | None = None) -> None:
+        """The results of a query that will run go to a place of its own; members share one."""
+        columns = result_columns(query)
+        name, made = query.name, own or self._kept(query.name, columns)
         if query.name in self._shared:
             name = self._shared.get(query.name).base
             if self.deliveries.share(query.name, name):
                 return
+            out = self._places.out
             made = self.distributor.open(name, columns) if out else MemorySink(columns, MEMBERS_ROWS)
         self.deliveries.add(query.name, name, made)
 
@@ -89,19 +129,28 @@ class Outputs:
         out = self._places.out
         return FileSink(out / query, self._places.format, columns) if out else MemorySink(columns)
 
-    def add(self, delivery: Delivery, columns: pa.Schema) -> None:
+    def restore(self, delivery: Delivery, columns: pa.Schema) -> None:
+        """A sink that was created before a restart; if it cannot be made now, it fails and is tried again."""
+        make = partial(sinks.make, delivery, self._places.base, columns)
+        try:
+            self.add(delivery, make())
+        except SinkError as error:
+            self.deliveries.add_failing(delivery.query, f"{_SINK}{delivery.name}", str(error), make)
+
+    def add(self, delivery: Delivery, made: Sink) -> None:
         """One more sink for a query."""
-        made = sinks.make(delivery, self._places.base, columns)
-        self.deliveries.add(delivery.query, f"sink {delivery.name}", made)
+        self.deliveries.add(delivery.query, f"{_SINK}{delivery.name}", made)
 
     def remove(self, name: str) -> None:
         """A sink that gets nothing more."""
-        self.deliveries.remove(f"sink {name}")
+        self.deliveries.remove(f"{_SINK}{name}")
 
     def forget(self, query: str) -> None:
-        """Before a query begins under a name that another one had: nothing is kept of that one."""
-        if self._places.out is None:
-            self.deliveries.remove(query)
+        """Before a query begins under a name that another one had: nothing of that one is its result."""
+        self.deliveries.remove(query)
+        if self._places.out is not None:
+            self._shared.rename_former(query, self._aside.pop(query, query))
+        else:
             for base, member in self._shared.files_of(query):
                 self._shared.moved(base, [member.number])
 
@@ -132,29 +181,18 @@ class Outputs:
 
     # --- after a crash ---
 
-    def recover(
-        self, files: Mapping[str, list[str]], known: Mapping[str, Delivery], running: Mapping[str, Query]
-    ) -> None:
-        """Files that were committed and not yet renamed; `known` sinks are by name."""
+    def recover(self, files: Mapping[str, list[str]], running: Mapping[str, Query]) -> set[str]:
+        """Files that were committed and not yet renamed; the places where they cannot be renamed now."""
         self.deliveries.recover(files)
-        self.distributor.recover()
+        owed = self.distributor.recover()
         for name, staged in files.items():
-            delivery = known.get(name.removeprefix("sink "))
-            query = delivery.query if name.startswith("sink ") and delivery is not None else name
-            if query not in running:  # they were committed with the end of their query, or moved there
-                self._recover_ended(name, query, delivery, staged)
-
-    def _recover_ended(self, name: str, query: str, delivery: Delivery | None, staged: list[str]) -> None:
-        sink: Sink | None = None
-        if query != name and delivery is not None:
-            sink = sinks.make(delivery, self._places.base, pa.schema([]))
-        elif query == name and self._places.out is not None:
-            sink = self._kept(name, pa.schema([]))
-        if isinstance(sink, FileSink):
-            sink.recover(staged)
-
-
-def result_columns(query: Query) -> pa.Schema:
-    """The columns of a query's results."""
-    schemas = {id(node): schema for node, schema in derived_schemas(query.root)}
-    return arrow_schema(schemas[id(query.root)])
+            if name in running or self.deliveries.get(name) is not None or self._places.out is None:
+                continue
+            if name.startswith(_SINK):
+                owed |= {name} if name in self.deliveries else set()  # or it was dropped
+                continue
+            try:  # they were committed with the end of their query, or moved to where its results are
+                FileSink(self._places.out / name, self._places.format, pa.schema([])).recover(staged)
+            except SinkError:
+                owed.add(name)
+        return owed

@@ -54,6 +54,11 @@ class QueueRecords:
             del files[n]
         self._log.drop_batches(name, queue.freed)
 
+    def drop(self, stream: str) -> None:
+        """A stream that is no more."""
+        self._garbage.extend(file for file in self._files.pop(stream, {}).values() if file)
+        self._log.drop_stream(stream)
+
     def write(self, units: Mapping[int, tuple[str, ...]], queues: Mapping[Port, Queue], graph: Graph) -> None:
         """The units, queues and cursors as they are now."""
         self._log.put_units(units)

@@ -1,12 +1,13 @@
-"""The registrar: what statements ask for becomes sources, plans, shared queries and sinks.
+"""The registrar: what statements ask for becomes plans, shared queries, and sources and sinks in use.
 
-Everything here happens between two events, within a commit: it is taken back whole if it cannot be done.
+Everything here happens between two events, within a commit. What is refused is refused before anything has
+changed (`statements` says how).
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 
 import pyarrow as pa
@@ -24,21 +25,25 @@ from penstock.engines.spark.commit_log import CommitLog
 from penstock.engines.spark.coordinator import Coordinator
 from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.distributing import Distributor
+from penstock.engines.spark.dropping import Dropping
 from penstock.engines.spark.ingest import Feed
 from penstock.engines.spark.inputs import Inputs
 from penstock.engines.spark.one_time import window_us
-from penstock.engines.spark.outputs import Outputs, Places, result_columns
+from penstock.engines.spark.outputs import Outputs, Places
 from penstock.engines.spark.reading_results import Reading
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.session import SparkSession
 from penstock.engines.spark.shared import Shared
-from penstock.errors import PolicyError, QueryError, closest
+from penstock.engines.spark.sinks.base import Sink
+from penstock.engines.spark.sinks.columns import result_columns
+from penstock.engines.spark.statements import Asked, Effect, Prepared, StillThereError
+from penstock.errors import PenstockError, PolicyError, QueryError, closest
 from penstock.model.qos import QoS
 from penstock.model.query import Query
 from penstock.plan import document
 from penstock.plan.canonical import canonical
 from penstock.plan.remembering import remembered_s
-from penstock.plan.shapes import Shape, on_top
+from penstock.plan.shapes import Shape, Shaped, on_top
 from penstock.plan.sharing import merge, remove
 from penstock.plan.templates import Templates
 from penstock.plan.together import (
@@ -56,12 +61,8 @@ from penstock.sql.statements import (
     AlterQuery,
     CreateQuery,
     CreateSink,
-    Describe,
     Drop,
-    Explain,
     SetPolicy,
-    Show,
-    Statement,
     StopQuery,
 )
 
@@ -80,12 +81,18 @@ class Registrar:
         coordinator: Coordinator,
         relations: Relations,
         deliveries: Deliveries,
+        is_feeding: Callable[[], bool],
         opened: Callable[[Feed], None],
+        closed: Callable[[str], None],
         tell: Callable[[str], None],
     ) -> None:
-        """`opened` hears of each stream that is read for the first time."""
+        """`is_feeding` says whether rows are taken in.
+
+        `opened` hears of each stream that is read for the first time, `closed` of one that is no more.
+        """
         self._log, self._coordinator, self._relations = log, coordinator, relations
-        self.inputs = Inputs(places, spark, log, relations, opened)
+        self.inputs = Inputs(places, spark, log, relations, is_feeding, opened, closed)
+        self.dropping = Dropping(log, coordinator, self.inputs)
         distributor = Distributor(places.out, places.format, coordinator, log, deliveries, tell)
         self.outputs = Outputs(places, coordinator.shared, deliveries, distributor)
         self._since = 0
@@ -104,61 +111,80 @@ class Registrar:
 
     # --- statements ---
 
-    def execute(self, sql: str) -> list[Answer]:
-        """Runs statements: all of them, or none if one is wrong."""
-        at_s = time.time()
-        catalog, effects = self.catalog, []
-        for statement in read(sql):
-            catalog, answer = apply(catalog, statement, sql, at_s)
-            effects.append((statement, answer))
-        asked = [(s, answer.query.name) for s, answer in effects if answer.query is not None]
-        created = {
-            name: catalog.queries[name]
-            for s, name in asked
-            if isinstance(s, CreateQuery) and name in catalog.queries  # it may have been dropped again
-        }
-        altered = [
-            answer.query
-            for s, answer in effects
-            if isinstance(s, AlterQuery) and answer.query is not None and answer.query.name not in created
-        ]
-        for statement, _ in effects:
-            if isinstance(statement, SetPolicy):
-                check_policy(statement.policy)
-        for query in altered:
+    def apply(self, prepared: Prepared) -> list[Answer]:
+        """Does what a text asks for. What is refused here is refused before anything has changed."""
+        asked = prepared.asked
+        for policy in asked.policies:
+            check_policy(policy)
+        self._check_names(asked)
+        for query in asked.altered:
             self._check_alterable(query.name)
-        before, self.catalog = self.catalog, catalog
-        self.inputs.number(before, catalog)
-        try:
-            found = self._plan(list(created.values()))
-        except BaseException:
-            self.catalog = before
-            self.inputs.forget(before, catalog)
-            raise
-        if not all(isinstance(statement, Show | Describe | Explain) for statement, _ in effects):
-            self._log.add_statement(sql, at_s)
-        self._start(found)
-        for statement, _ in effects:
-            self._effect(statement)
-        for query in altered:
-            self._alter(query)
-        return [answer for _, answer in effects]
+            self._shaped(query)
+        found = self._plan(list(asked.created.values()))
+        own = self.outputs.make(asked.created, found.alone)
+        with defects_told("a statement was applied in part"):
+            self._commit(prepared, found, own)
+        return [one.answer for one in asked.effects]
+
+    def _check_names(self, asked: Asked) -> None:
+        """A name that had been another's is free once that one is gone."""
+        reads = self.dropping.read()
+        stopping = {name.lower() for name in self._log.get("stopping", {})}
+        running = {name.lower(): name for name in asked.before.queries if self._runs(name)}
+        for name in asked.created:
+            if name.lower() in stopping:
+                raise StillThereError(f"a query '{name}' is still ending; try again when it has ended")
+            if name.lower() in running:
+                raise QueryError(
+                    f"query '{name}' still runs; drop it by itself, and create another when that is done"
+                )
+        for kind in ("streams", "tables"):
+            for name in asked.new(kind):
+                if name in self.dropping:
+                    raise StillThereError(
+                        f"'{name}' was dropped and a query that is ending still reads it; try again later"
+                    )
+                if name in reads:
+                    raise QueryError(
+                        f"a query that is running still reads '{name}'; drop both by themselves, and create "
+                        "another when that is done"
+                    )
 
     def _plan(self, queries: Sequence[Query]) -> Admitted:
-        """The plans that will run; opens what they read, so that a mistake shows before anything starts."""
+        """The plans that will run."""
         for query in queries:
             if query.one_time:
                 window_us(query)
-        running = self._running()
         since = self._since + 1 if self.begun else 0
-        found = admitted(queries, running, self._templates, self.catalog.rates(), since)
-        for query in found.queries:
-            self.inputs.use(query, self.catalog)
+        return admitted(queries, self._running(), self._templates, self.catalog.rates(), since)
+
+    def _commit(self, prepared: Prepared, found: Admitted, own: Mapping[str, Sink]) -> None:
+        """What nothing can be wrong with any more."""
+        asked = prepared.asked
+        self.catalog = asked.after
+        if asked.changes:
+            self._log.add_statement(asked.sql, asked.at_s)
+        for one in asked.effects:
+            self._drop_input(one)
+            self.inputs.number(one.before, one.after)
+        self.inputs.add(prepared.inputs)
         self._coordinator.planned = found.graph
-        if since and queries:
-            self._since = since
-            self._log.set("since", since)
-        return found
+        if self.begun and asked.created:
+            self._since += 1
+            self._log.set("since", self._since)
+        self._start(found, own)
+        for one in asked.effects:
+            self._effect(one, prepared.sinks)
+        for query in asked.altered:
+            self._alter(query)
+
+    def _drop_input(self, one: Effect) -> None:
+        if isinstance(one.statement, Drop) and one.after is not one.before:
+            match one.statement.kind:
+                case "stream":
+                    self.dropping.add("stream", called(one.statement.name, one.before.streams))
+                case "table":
+                    self.dropping.add("table", called(one.statement.name, one.before.tables))
 
     def _running(self) -> Running:
         """What runs, for those that come."""
@@ -181,14 +207,14 @@ class Registrar:
         planned = self._coordinator.planned.queries.get(shared.name)
         return planned is not None and shared.base == shared.name and remembered_s(planned.root) is not None
 
-    def _start(self, found: Admitted) -> None:
+    def _start(self, found: Admitted, own: Mapping[str, Sink]) -> None:
         shapes = {query.name: shape for query, shape in found.shared}
         for query in found.queries:
             self._log.put_query(query.name, document.write(query), {})
             self._begin_anew(query.name)
             if query.name in shapes:
                 self._open_shared(query, shapes[query.name], found.joining.get(query.name))
-            self.outputs.open(query)
+            self.outputs.open(query, own.get(query.name))
             self._note_one_time(query)
         self._shapes |= found.shapes
         for name, members in found.members.items():
@@ -213,21 +239,24 @@ class Registrar:
         if query.one_time:
             self._coordinator.results.one_time[query.name] = window_us(query)
 
-    def _effect(self, statement: Statement) -> None:
-        match statement:
+    def _effect(self, one: Effect, sinks: Mapping[str, Sink]) -> None:
+        if one.after is one.before:  # IF EXISTS, IF NOT EXISTS, or nothing was to be changed
+            return
+        match one.statement:
             case StopQuery(name=name, drain=drain):
-                self.stop(self.known(name), drain=drain)
+                self.stop(called(name, one.before.queries), drain=drain)
             case AlterQuery(name=name):
-                self._weigh(self._coordinator.shared.runs_as(self.known(name)))
-            case CreateSink(name=name):
-                self.outputs.add(self.catalog.sinks[name], self._columns(self.catalog.sinks[name].query))
+                self._weigh(self._coordinator.shared.runs_as(called(name, one.before.queries)))
+            case CreateSink(name=name) if name in sinks and one.after.sinks[name] is self.catalog.sinks[name]:
+                self.outputs.add(self.catalog.sinks[name], sinks[name])
             case Drop(kind="sink", name=name):
-                self.outputs.remove(name)
+                self.outputs.remove(called(name, one.before.sinks))
             case Drop(kind="query", name=name):
-                self.stop(name, drain=False)
-                self._coordinator.results.readers.drop(name)
-                self._coordinator.drains.cancel(name)
-                self._coordinator.failures.pop(name, None)
+                stopped = called(name, one.before.queries)
+                self.stop(stopped, drain=False)
+                self._coordinator.results.readers.drop(stopped)
+                self._coordinator.drains.cancel(stopped)
+                self._coordinator.failures.pop(stopped, None)
             case SetPolicy(policy=policy):
                 self.switch(policy)
             case _:
@@ -292,8 +321,7 @@ class Registrar:
         found = shared.of(name)
         if found is not None and coordinator.membership.is_moving(name, again):
             return
-        form = self._templates.shaped(query)
-        form = form or on_top(canonical(query))
+        form = self._shaped(query)
         digest = form.shape.digest
         if found is not None and found[0].digest == digest and self._takes_in(found[0]):
             coordinator.altering.begin(Alteration(query, form, found[0].name))
@@ -301,9 +329,11 @@ class Registrar:
         self._since += 1
         self._log.set("since", self._since)
         own, base = shared_query(form.shape, self._running(), self.catalog.rates(), self._since)
-        self.inputs.use(own, self.catalog)
         self._shapes.pop(name, None)
         coordinator.altering.begin(Alteration(query, form, shared.runs_as(name), own, base))
+
+    def _shaped(self, query: Query) -> Shaped:
+        return self._templates.shaped(query) or on_top(canonical(query))
 
     def _open_altered(self, alteration: Alteration) -> None:
         """A shared query that is to go on for another query."""
@@ -407,31 +437,32 @@ class Registrar:
         self._coordinator.shared.restore()
         self._coordinator.membership.load()
         self._find_shapes()
+        self.dropping.restore()
+        self.inputs.resume((*stood.queries, *stood.waiting), self.catalog)
+        self.inputs.sweep()
         for query in (*stood.queries, *stood.waiting):
-            self.inputs.use(query, self.catalog)
             self.outputs.open(query)
             self._note_one_time(query)
         for base in self._coordinator.shared.bases():
             self.outputs.distributor.open_former(base)
-        wanted = {drain.query for drain in stood.drains}
-        wanted |= {entry.reader for entry in self._log.outbox()}
         for delivery in self.catalog.sinks.values():
-            if self._runs(delivery.query) or not wanted.isdisjoint((delivery.query, f"sink {delivery.name}")):
-                self.outputs.add(delivery, self._columns(delivery.query))
+            self.outputs.restore(delivery, self._columns(delivery.query))
         self.outputs.open_kept(self.catalog.queries.values())
         for drain in stood.drains:
             self.outputs.open_drained(drain)
         self._coordinator.results.readers.restore()
         files = self._log.files()
-        self.outputs.recover(files, self.catalog.sinks, self._coordinator.planned.queries)
+        owed = self.outputs.recover(files, self._coordinator.planned.queries)
         unseen = self.outputs.deliveries.unseen
         with self._log.transaction():
             for name, names in files.items():
-                self._log.drop_files(name, [one for one in names if (name, one) not in unseen])
+                if name not in owed:
+                    self._log.drop_files(name, [one for one in names if (name, one) not in unseen])
             weights = {query.name: self._weight(query.name) for query in stood.queries}
             recovery.restore(self._coordinator, stood, weights)
             self._coordinator.drains.restore()
             self._ask_again(stood, definitions)
+            self.dropping.sweep()
         self.outputs.deliveries.post(self._log.outbox())
         self._coordinator.committed()
 
@@ -495,3 +526,17 @@ def check_policy(text: str) -> None:
     """Refuses a policy that there is not, or that cannot run here."""
     if parse(text).needs_oracle:
         raise PolicyError(f"policy '{text}' needs the true cost of every row, which only the simulator knows")
+
+
+def called(name: str, known: Iterable[str]) -> str:
+    """The name as it was given first; upper and lower case are the same."""
+    return next(one for one in known if one.lower() == name.lower())
+
+
+@contextmanager
+def defects_told(what: str) -> Iterator[None]:
+    """What is refused too late is no user's mistake: it stops the engine, rather than leave half done."""
+    try:
+        yield
+    except PenstockError as error:
+        raise RuntimeError(f"{what}, which is a defect of Penstock: {error}") from error

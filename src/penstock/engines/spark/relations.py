@@ -7,7 +7,9 @@ version that was there when it came in, whenever it is processed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,15 @@ from penstock.sql.catalog import Table
 LOOK_S = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class TableRead:
+    """A relation as it was read, and what its files looked like then."""
+
+    table: Table
+    seen: Any
+    ref: Ref
+
+
 class Relations:
     """All stored relations that queries join with."""
 
@@ -39,25 +50,41 @@ class Relations:
         #: Tables that cannot be read now: the versions that are there stay.
         self.failing = FailingOnes()
 
-    def add(self, table: Table) -> list[tuple[str, int, Ref]]:
-        """A relation that is joined from now on; it is read at once, so that a mistake shows at once."""
-        with self._lock:
-            if table.name in self._tables:
-                return []
-            if table.name in self._versions:  # there from before a restart; it need not be readable now
-                self._tables[table.name] = table
-                return []
-        try:
-            seen, rows = fingerprint(table, self._base), read_table(table, self._base)
-        except PenstockError:
-            raise
-        except Exception as error:
-            raise SourceError(f"table '{table.name}': {reason_of(error)}") from error
+    def has(self, table: Table) -> bool:
+        """Whether it is joined already."""
+        return self._tables.get(table.name) is table
+
+    def read(self, table: Table, undo: ExitStack) -> TableRead:
+        """A relation as it is now, for `add`; any thread may ask. SourceError says why it cannot be read."""
+        seen = self.probe(table)
+        with _told_of(table):
+            rows = read_table(table, self._base)
         ref = self._store.put(rows, f"table-{table.name}")
+        undo.callback(self._store.delete, [ref.name])
+        return TableRead(table, seen, ref)
+
+    def probe(self, table: Table) -> Any:
+        """What its files look like now; SourceError if there are none."""
+        with _told_of(table):
+            return fingerprint(table, self._base)
+
+    def add(self, read: TableRead) -> list[tuple[str, int, Ref]]:
+        """A relation that is joined from now on, as it was read; its first version, to be recorded."""
+        name = read.table.name
         with self._lock:
-            self._tables[table.name], self._prints[table.name] = table, seen
-            self._versions[table.name] = [(0, ref)]
-        return [(table.name, 0, ref)]
+            self._tables[name], self._prints[name] = read.table, read.seen
+            self._versions[name] = [(0, read.ref)]
+        return [(name, 0, read.ref)]
+
+    def resume(self, table: Table) -> None:
+        """A relation whose versions are known from before a restart is joined again, readable now or not."""
+        with self._lock:
+            self._tables[table.name] = table
+
+    def knows(self, name: str, ref: Ref) -> bool:
+        """Whether a version counts: not if its relation was dropped after it was read."""
+        with self._lock:
+            return any(known == ref for _, known in self._versions.get(name, ()))
 
     def remove(self, name: str) -> list[Ref]:
         """A relation that is joined no more; its versions, which nothing refers to then."""
@@ -154,3 +181,14 @@ class Relations:
     def refs(self) -> list[Ref]:
         """All tables that are kept."""
         return [ref for versions in self._versions.values() for _, ref in versions]
+
+
+@contextmanager
+def _told_of(table: Table) -> Iterator[None]:
+    """Whatever is raised, as SourceError."""
+    try:
+        yield
+    except PenstockError:
+        raise
+    except Exception as error:
+        raise SourceError(f"table '{table.name}': {reason_of(error)}") from error

@@ -103,6 +103,17 @@ class SharedQueries:
             self._former.pop((base, number), None)
         self._log.drop_formers(base, formers)
 
+    def former_names(self) -> set[str]:
+        """The names of those who have gone, and of whom files have rows."""
+        return {member.query for member in self._former.values()}
+
+    def rename_former(self, query: str, name: str) -> None:
+        """Somebody who was a member has another name from now on, since a new query has theirs."""
+        for (base, number), member in list(self._former.items()):
+            if member.query == query:
+                self._former[base, number] = renamed = replace(member, query=name)
+                self._log.put_former(base, number, member_values(renamed))
+
     def roster(self, name: str) -> Roster:
         """The members as they are now."""
         return self._rosters[name]

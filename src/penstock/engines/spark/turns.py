@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from penstock.errors import PenstockError
@@ -31,10 +32,11 @@ class Call:
         self._error: PenstockError | None = None
         self.answer: Future[Any] = Future()
 
-    def do(self) -> None:
-        """Within the turn; what is refused has changed nothing."""
+    def do(self, apart: AbstractContextManager[None] | None = None) -> None:
+        """Within the turn; `apart` takes back what was written by an action that is refused."""
         try:
-            self._value = self._action()
+            with apart or nullcontext():
+                self._value = self._action()
         except PenstockError as error:
             self._error = error
 

@@ -55,7 +55,7 @@ def test_names_are_in_the_order_of_commits(tmp_path: Path) -> None:
 
 def test_no_rows_make_no_file(tmp_path: Path) -> None:
     assert _sink(tmp_path).stage(numbers(), 1) is None
-    assert _staged(tmp_path) == []
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
@@ -132,7 +132,38 @@ def test_columns_that_cannot_be_written_are_refused_at_once(tmp_path: Path) -> N
 def test_a_path_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(SinkError, match=r"cannot write .*file/.staging: .*choose a directory"):
-        _sink(tmp_path / "file")
+        _sink(tmp_path / "file").prepare()
+    assert (tmp_path / "file").is_file()
+
+
+def test_directories_are_made_all_or_none(tmp_path: Path) -> None:
+    made = _sink(tmp_path / "a" / "b").prepare()
+    assert made == [tmp_path / "a", tmp_path / "a" / "b", tmp_path / "a" / "b" / ".staging"]
+    with pytest.raises(SinkError, match="too long"):
+        _sink(tmp_path / "c" / ("d" * 300)).prepare()
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_directory_that_could_not_be_recovered_is_recovered_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    before = _sink(tmp_path / "out")
+    committed, lost = before.stage(numbers(1), 1), before.stage(numbers(2), 2)
+    assert committed is not None
+    assert lost is not None
+    (tmp_path / "out").rename(tmp_path / "away")
+    (tmp_path / "out").write_text("in the way")
+    after = _sink(tmp_path / "out")
+    with pytest.raises(SinkError):
+        after.recover([committed])
+    with pytest.raises(SinkError):
+        after.stage(numbers(3), 3)
+    (tmp_path / "out").unlink()
+    (tmp_path / "away").rename(tmp_path / "out")
+    name = after.stage(numbers(3), 3)
+    assert name is not None
+    assert _staged(tmp_path / "out") == [name]
+    assert (tmp_path / "out" / committed).exists()
 
 
 @pytest.mark.parametrize("format", ["parquet", "csv", "json"])

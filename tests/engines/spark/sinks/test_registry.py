@@ -33,7 +33,10 @@ def test_files_go_to_a_path_below_the_base(tmp_path: Path, format: str) -> None:
 
 @pytest.mark.parametrize("prefix", ["", "file:", "file://"])
 def test_an_absolute_path_stays_one(tmp_path: Path, prefix: str) -> None:
-    _made(Path("/nowhere"), "csv", {"path": f"{prefix}{tmp_path}/out"})
+    sink = _made(Path("/nowhere"), "csv", {"path": f"{prefix}{tmp_path}/out"})
+    assert not (tmp_path / "out").exists()  # before it is to be used
+    assert isinstance(sink, FileSink)
+    sink.prepare()
     assert (tmp_path / "out").is_dir()
 
 

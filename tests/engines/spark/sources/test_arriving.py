@@ -414,7 +414,7 @@ def test_names_that_are_no_text_are_kept_through_the_commit_log(tmp_path: Path) 
     kept.add_known_files("s", log.known)
     kept.add_known_files("other", [KnownFile("a", 1, 2)])
     assert kept.known_files("s") == log.known
-    kept.forget_known_files("s")
+    kept.drop_stream("s")
     assert kept.known_files("s") == []
     kept.close()
 

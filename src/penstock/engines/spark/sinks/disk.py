@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,6 +29,31 @@ def write(path: Path, content: pa.Buffer | bytes, *, sync: bool) -> None:
         os.close(descriptor)
     if sync:
         sync_directory(path.parent)
+
+
+def make_directories(path: Path) -> list[Path]:
+    """Makes a directory and those it is in; which were not there before, outermost first. All or none."""
+    made: list[Path] = []
+    try:
+        for one in reversed([one for one in (path, *path.parents) if not one.is_dir()]):
+            try:
+                one.mkdir()
+            except FileExistsError:
+                if not one.is_dir():
+                    raise
+            else:
+                made.append(one)
+    except OSError:
+        remove_directories(made)
+        raise
+    return made
+
+
+def remove_directories(made: list[Path]) -> None:
+    """Takes back what `make_directories` made, as far as nobody has put anything there."""
+    for one in reversed(made):
+        with suppress(OSError):
+            one.rmdir()
 
 
 def sync_directory(path: Path) -> None:

@@ -12,6 +12,7 @@ complete. One directory belongs to one sink.
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.engines.spark.sinks.compaction import finish_compaction
-from penstock.engines.spark.sinks.disk import STAGING, reported, sync_directory, write
+from penstock.engines.spark.sinks.disk import STAGING, make_directories, reported, sync_directory, write
 from penstock.engines.spark.sinks.texts import csv_lines, json_lines
 from penstock.errors import SinkError
 
@@ -43,15 +44,22 @@ class FileSink:
     """A directory that gets one file for each commit that has rows.
 
     With `sync`, files are on disk before they are committed, so that not even a power failure loses one.
+    Nothing is written before `prepare`, `recover` or the first rows: a sink can be had of a directory that
+    cannot be written to now.
     """
 
     def __init__(self, root: Path, format: str, columns: pa.Schema, *, sync: bool = True) -> None:
         self._root, self._format, self._columns, self._sync = root, format, columns, sync
         self._encode = ENCODINGS[format]
         self._staging = root / STAGING
+        self._owed: list[str] | None = None  # committed files that are yet to be renamed, after a crash
+        self._recovering = threading.Lock()
         self._check_columns()
+
+    def prepare(self) -> list[Path]:
+        """Makes its directory; which directories were not there before, outermost first."""
         with reported("write", self._staging):
-            self._staging.mkdir(parents=True, exist_ok=True)
+            return make_directories(self._staging)
 
     def _check_columns(self) -> None:
         """Refuses columns that could not be written, before there are rows of them."""
@@ -71,8 +79,11 @@ class FileSink:
         name = f"part-{number:012}.{self._format}"
         content = self._encode(table.select(self._columns.names).cast(self._columns))
         path = self._staging / name
+        self._finish_recovery()
         with reported("write", path):
             try:
+                if not self._staging.is_dir():
+                    make_directories(self._staging)
                 write(path, content, sync=self._sync)
             except OSError:
                 with suppress(OSError):
@@ -98,14 +109,26 @@ class FileSink:
                 (self._staging / name).unlink(missing_ok=True)
 
     def recover(self, committed: Iterable[str]) -> None:
-        """Finishes what a crash left undone. Published files may be gone: readers may take them away."""
-        with reported("recover", self._root):
-            finish_compaction(self._root)
-            for name in committed:
-                self._rename(name)
-            for path in self._staging.iterdir():
-                path.unlink()
-        self._sync_directory()
+        """Finishes what a crash left undone. Published files may be gone: readers may take them away.
+
+        If that is not possible now, it is done before anything else is written.
+        """
+        self._owed = [*committed]
+        self._finish_recovery()
+
+    def _finish_recovery(self) -> None:
+        with self._recovering:
+            if self._owed is None:
+                return
+            with reported("recover", self._root):
+                make_directories(self._staging)
+                finish_compaction(self._root)
+                for name in self._owed:
+                    self._rename(name)
+                for path in self._staging.iterdir():
+                    path.unlink()
+            self._sync_directory()
+            self._owed = None
 
     def _rename(self, name: str) -> bool:
         try:

@@ -10,8 +10,10 @@ so it is left out.
 from __future__ import annotations
 
 import queue
+import shutil
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -67,6 +69,7 @@ class StructuredSource:
         #: The number of the newest batch that was handed out.
         self._handed_out = -1
         self._last_us = 0
+        self._discarded = False
         self._closed = threading.Event()
 
     def attach(self, spark: SparkSession, checkpoint_dir: Path) -> None:
@@ -94,12 +97,24 @@ class StructuredSource:
         self._last_us = start_us
         if position is not None:
             self._handed_out = position["batch"]
-        try:
-            frame = spark.readStream.format(self._format).options(**self._options).load()
-            writer = self._selected(frame).writeStream
+        with self._reported():
+            writer = self._frame(spark).writeStream
             self._query = (
                 writer.foreachBatch(self._deliver).option("checkpointLocation", str(checkpoint_dir)).start()
             )
+
+    def check(self, spark: SparkSession) -> None:
+        """SourceError if Spark does not know the format, or its columns are others; reads no row."""
+        with self._reported():
+            self._frame(spark)
+
+    def _frame(self, spark: SparkSession) -> DataFrame:
+        return self._selected(spark.readStream.format(self._format).options(**self._options).load())
+
+    @contextmanager
+    def _reported(self) -> Iterator[None]:
+        try:
+            yield
         except (PySparkException, Py4JJavaError) as problem:
             hint = closest(self._format, FORMATS) if self._format not in FORMATS else ""
             raise SourceError(
@@ -130,8 +145,16 @@ class StructuredSource:
     def close(self) -> None:
         """Stops Spark's query; a batch that was not logged is delivered again at the next start."""
         self._closed.set()
-        if self._query is not None:
-            self._query.stop()
+        try:
+            if self._query is not None:
+                self._query.stop()
+        finally:
+            if self._discarded and self._attached is not None:
+                shutil.rmtree(self._attached[1], ignore_errors=True)
+
+    def discard(self) -> None:
+        """It will never be opened again: what Spark keeps of it goes when it is closed."""
+        self._discarded = True
 
     def _stopped(self) -> bool:
         return self._query is not None and not self._query.isActive and not self._closed.is_set()

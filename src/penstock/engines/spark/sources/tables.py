@@ -21,17 +21,8 @@ _WHAT = "a file, a directory or a pattern like 'rooms/*.csv'"
 
 def read_table(table: Table, base_dir: Path) -> pa.Table:
     """All rows; SourceError with file and line if one does not parse: nothing is set aside here."""
-    options = _options(table, base_dir)
-    try:
-        schema = arrow_schema(table.schema)
-    except SourceError as problem:
-        raise SourceError(f"{options.owner}, {problem}") from None
-    if table.format not in FORMATS:
-        raise SourceError(f"{options.owner}: there is no format '{table.format}'; use {', '.join(FORMATS)}")
-    walk = Walk(make_reader(table.format, options, schema), schema)
-    path = options.path("path", _WHAT)
-    options.finish()
-    walk.add(list_files(options, path))
+    options, schema, walk = _understood(table, base_dir)
+    walk.add(list_files(options, options.path("path", _WHAT)))
     parts = [schema.empty_table()]
     try:
         while (part := walk.peek()) is not None:
@@ -41,6 +32,25 @@ def read_table(table: Table, base_dir: Path) -> pa.Table:
     finally:
         walk.close()
     return pa.concat_tables(parts).combine_chunks()
+
+
+def check_table(table: Table, base_dir: Path) -> None:
+    """SourceError if its format, columns or options make no sense; its files are not looked at."""
+    _understood(table, base_dir)
+
+
+def _understood(table: Table, base_dir: Path) -> tuple[Options, pa.Schema, Walk]:
+    options = _options(table, base_dir)
+    try:
+        schema = arrow_schema(table.schema)
+    except SourceError as problem:
+        raise SourceError(f"{options.owner}, {problem}") from None
+    if table.format not in FORMATS:
+        raise SourceError(f"{options.owner}: there is no format '{table.format}'; use {', '.join(FORMATS)}")
+    walk = Walk(make_reader(table.format, options, schema), schema)
+    options.path("path", _WHAT)
+    options.finish()
+    return options, schema, walk
 
 
 def fingerprint(table: Table, base_dir: Path) -> Fingerprint:
