@@ -38,6 +38,18 @@ def test_the_later_query_uses_the_earlier_ones_operator_under_its_name() -> None
     assert graph.members["b"] == ("temps", "hot", "b.sink")
 
 
+def test_a_query_that_leaves_out_rows_shares_nothing_but_its_streams() -> None:
+    hot = PlanNode(Select("temp > 30"), (TEMPS,))
+    skipping = [Query(name, hot, on_error="skip") for name in "bc"]
+    queries = [Query("a", hot), *skipping, Query("d", hot)]
+    graph = merge(Graph(), queries)
+    assert sorted(graph.users[name] for name in graph.operators) == [("a", "d"), ("b",), ("c",)]
+    one_by_one = Graph()
+    for query in queries:
+        one_by_one = merge(one_by_one, [query])
+    assert one_by_one == graph
+
+
 def test_merging_one_by_one_or_all_at_once_is_the_same() -> None:
     queries = [Query("a", project("room")), Query("b", project("temp")), Query("c", TEMPS)]
     one_by_one = Graph()

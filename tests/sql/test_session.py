@@ -6,6 +6,7 @@ import pytest
 
 from penstock.errors import SqlError
 from penstock.model.qos import QoS
+from penstock.plan.document import read, write
 from penstock.sql.catalog import Catalog
 from penstock.sql.session import Answer, run
 from tests.sql.streams import catalog
@@ -67,6 +68,17 @@ def test_wishes_change_while_a_query_runs_and_can_be_taken_back() -> None:
     )
     assert answer.text == "query 'q' altered"
     assert changed.queries["q"].qos == QoS(weight=0.25)
+
+
+def test_a_query_may_leave_out_rows_and_stays_so_when_it_is_altered() -> None:
+    changed, _ = after(
+        "CREATE CONTINUOUS QUERY q WITH (on_error = 'SKIP', weight = 0.5) AS SELECT 1 / temp FROM temps; "
+        "CREATE CONTINUOUS QUERY p WITH (on_error = 'hold') AS SELECT * FROM temps; "
+        "ALTER QUERY q SET (weight = 0.25)"
+    )
+    assert [changed.queries[name].on_error for name in "qp"] == ["skip", "hold"]
+    assert read(write(changed.queries["q"])).on_error == "skip"
+    assert "on_error skip" in str(run("SHOW QUERIES", changed)[1][-1])
 
 
 def test_a_one_time_query_has_a_window() -> None:

@@ -63,7 +63,13 @@ def _tell(err: Console, text: str) -> None:
 
 
 def _as_json(one: Verdict) -> dict[str, object]:
-    return {**asdict(one.schedule), "query": one.query, "rows": one.rows, "difference": one.difference}
+    return {
+        **asdict(one.schedule),
+        "query": one.query,
+        "rows": one.rows,
+        "skipped": one.skipped,
+        "difference": one.difference,
+    }
 
 
 def _table(found: list[Verdict]) -> Table:

@@ -14,7 +14,7 @@ from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
 from penstock.model.unit import Cut, Unit
 from penstock.policies.costs import input_rates
-from penstock.policies.cuts.base import in_graph_order, shared_units, unit_of
+from penstock.policies.cuts.base import in_graph_order, shared_units, skipping_units, unit_of
 from penstock.policies.policy import Policy
 from penstock.policies.quantum import Quantum
 from penstock.policies.ranks.base import Rank
@@ -129,10 +129,11 @@ def divide(
     """Cuts the graph and divides the units among partitions.
 
     Frozen units are kept as they are: they belong to suspended queries, and their queues cannot be emptied;
-    or they ran before a crash. So are shared queries.
+    or they ran before a crash. So are shared queries, and those that leave out rows.
     """
     kept = {name for unit in frozen for name in unit.operators}
-    frozen += tuple(unit for unit in shared_units(graph) if kept.isdisjoint(unit.operators))
+    whole = (*shared_units(graph), *skipping_units(graph))
+    frozen += tuple(unit for unit in whole if kept.isdisjoint(unit.operators))
     if plan.kind == "hybrid":
         return _groups(graph, estimates, policy, plan, parse, frozen)
     units = in_graph_order(graph, _thawed(graph, policy.cut.cut(graph, estimates), frozen))

@@ -28,13 +28,15 @@ def wishes(qos: QoS) -> str:
 
 
 def life(query: Query) -> Iterator[str]:
-    """When it runs, if that is not at once and for ever."""
+    """When it runs, if that is not at once and for ever, and what does not hold it."""
     if query.one_time:
         yield "one time"
     if query.start_s is not None:
         yield f"starts {_moment(query.start_s)}"
     if query.back_s:
         yield f"looks {shown_seconds(round(query.back_s))} back"
+    if query.on_error == "skip":
+        yield "leaves out rows that it cannot process"
     if query.stop_s is not None:
         yield f"stops {_moment(query.stop_s)}"
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from penstock.model.estimates import Estimate
 from penstock.model.operators import Operator
 from penstock.model.qos import QoS
+
+#: What a row does that an expression of a query cannot process: it holds the query, or is left out of it.
+OnError: TypeAlias = Literal["hold", "skip"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Query:
 
     `start_s` is a time to start at, None for at once; `stop_s` one to stop at. `back_s` asks for rows that
     had arrived so long before the start, as far as the log still holds them. A query that is `one_time` ends
-    after its first full window.
+    after its first full window. `on_error` is about rows that an expression cannot process.
     """
 
     name: str
@@ -64,3 +68,4 @@ class Query:
     stop_s: float | None = None
     back_s: float = 0.0
     one_time: bool = False
+    on_error: OnError = "hold"

@@ -26,14 +26,14 @@ from pydantic import (
 from penstock.model.estimates import Estimate
 from penstock.model.operators import Operator
 from penstock.model.qos import QoS
-from penstock.model.query import PlanNode, Query
+from penstock.model.query import OnError, PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.plan.complaints import format_error
 from penstock.plan.schemas import derived_schemas
 from penstock.plan.validate import validate
 
-#: The fields of a query that say when it runs.
-LIFE = ("start_s", "stop_s", "back_s", "one_time")
+#: The fields of a query that say when it runs, and what holds it.
+LIFE = ("start_s", "stop_s", "back_s", "one_time", "on_error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,8 @@ class PlanNodeDocument(_Part):
 
 class PlanDocument(_Part):
     """A query: its name, its QoS, when to start and stop (in seconds; without them, at once and never),
-    how far back it looks, whether it ends with its first window, and its plan."""
+    how far back it looks, whether it ends with its first window, whether a row that an expression cannot
+    process holds it or is left out, and its plan."""
 
     penstock_plan: Literal[1]
     query: str
@@ -83,6 +84,7 @@ class PlanDocument(_Part):
     stop_s: float | None = None
     back_s: float = 0.0
     one_time: bool = False
+    on_error: OnError = "hold"
     plan: PlanNodeDocument
 
     @model_serializer(mode="wrap")

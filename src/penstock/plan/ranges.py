@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf, isfinite
 
 from penstock.model.estimates import Estimate
+from penstock.model.operators import Join, is_ordered
 from penstock.model.qos import QoS
 from penstock.model.query import Query
 from penstock.model.window import Window
@@ -53,6 +54,18 @@ def check_life(query: Query) -> Iterator[str]:
         yield from _check(name, getattr(query, name), NOT_NEGATIVE)
     if query.stop_s is not None and query.stop_s <= (query.start_s or 0.0):
         yield f"has stop_s {query.stop_s}; it must be after its start"
+
+
+def check_on_error(query: Query) -> Iterator[str]:
+    """Complaints about a query that is to leave out rows."""
+    if query.on_error == "hold":
+        return
+    for node in query.root.post_order():
+        operator = node.operator
+        if isinstance(operator, Join) and operator.relation is None:
+            yield "joins streams; on_error = 'skip' is for queries without such a join: leave it out"
+        elif is_ordered(operator):
+            yield "takes rows in time order; on_error = 'skip' is for queries that do not: leave it out"
 
 
 def check_estimate(estimate: Estimate) -> Iterator[str]:

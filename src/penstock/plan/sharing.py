@@ -15,7 +15,8 @@ from penstock.model.operators import Operator, Select, Sink, Source
 from penstock.model.query import PlanNode, Query
 from penstock.plan.validate import validate
 
-_Computation: TypeAlias = tuple[Operator, tuple[Port, ...]]
+#: An operator, what it reads, and the one query that has it for itself, if any.
+_Computation: TypeAlias = tuple[Operator, tuple[Port, ...], str | None]
 
 
 def merge(graph: Graph, queries: Iterable[Query]) -> Graph:
@@ -23,11 +24,18 @@ def merge(graph: Graph, queries: Iterable[Query]) -> Graph:
 
     Two operators are the same when they are equal and read the same; the later query then uses the
     earlier one's. A plan's root gets a sink unless it is one, and a bare stream a select of all its rows,
-    so that there is an operator to schedule.
+    so that there is an operator to schedule. A query that leaves out rows shares nothing but its streams:
+    others are to get those rows.
     """
     nodes = dict(graph.nodes)
     registered, members = dict(graph.queries), dict(graph.members)
-    known = {(node.operator, node.inputs): node.name for node in nodes.values()}
+    owners = {
+        name: query for query, names in members.items() for name in names if _keeps_apart(registered[query])
+    }
+    known: dict[_Computation, str] = {
+        (node.operator, node.inputs, _owner(node.operator, owners.get(node.name))): node.name
+        for node in nodes.values()
+    }
     for query in queries:
         if query.name in registered:
             raise QueryError(f"query '{query.name}' exists already; stop it first or choose another name")
@@ -70,12 +78,13 @@ def _add(query: Query, nodes: dict[str, Node], known: dict[_Computation, str]) -
     """The names of the query's operators, after adding those that are not there yet."""
     names: dict[int, str] = {}
     top = _with_sink(query)
+    own = query.name if _keeps_apart(query) else None
     for plan in top.post_order():
         inputs = tuple(Port(names[id(child)], plan.port_of(slot)) for slot, child in enumerate(plan.children))
-        computation = (plan.operator, inputs)
+        computation = (plan.operator, inputs, _owner(plan.operator, own))
         name = known.get(computation)
         if name is None:
-            name = plan.name or _name(plan.operator, inputs)
+            name = plan.name or _name(*computation)
             if name in nodes:
                 raise _taken(query.name, name, plan.operator)
             nodes[name] = Node(name, plan.operator, inputs, plan.estimate)
@@ -96,11 +105,21 @@ def _taken(query: str, name: str, operator: Operator) -> PlanError:
     )
 
 
-def _name(operator: Operator, inputs: tuple[Port, ...]) -> str:
+def _keeps_apart(query: Query) -> bool:
+    return query.on_error == "skip"
+
+
+def _owner(operator: Operator, query: str | None) -> str | None:
+    """Streams are everybody's."""
+    return None if isinstance(operator, Source) else query
+
+
+def _name(operator: Operator, inputs: tuple[Port, ...], owner: str | None) -> str:
     if isinstance(operator, Source):
         return operator.stream
     # Eight bytes: with four, two of 100 000 operators would more likely than not have the same name.
-    digest = hashlib.blake2b(repr((operator, inputs)).encode(), digest_size=8).hexdigest()
+    computed = (operator, inputs) if owner is None else (operator, inputs, owner)
+    digest = hashlib.blake2b(repr(computed).encode(), digest_size=8).hexdigest()
     return f"{operator.kind}-{digest}"
 
 

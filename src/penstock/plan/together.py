@@ -89,8 +89,8 @@ def admitted(
 def _share_panes(found: Admitted, before: Graph, rates: Mapping[str, float]) -> None:
     """Windows of different lengths over the same rows fold them once."""
     queries = found.queries
-    paned = [  # what becomes part of another is like that
-        old if old.name in found.joining else new
+    paned = [  # what becomes part of another is like that, and who leaves out rows shares nothing
+        old if old.name in found.joining or old.on_error == "skip" else new
         for old, new in zip(queries, with_panes(queries), strict=True)
     ]
     if paned == queries:
@@ -107,7 +107,8 @@ def _share_panes(found: Admitted, before: Graph, rates: Mapping[str, float]) -> 
 
 def may_share(query: Query) -> bool:
     """Whether a query's life is an ordinary one."""
-    return not query.one_time and query.start_s is None and query.stop_s is None and not query.back_s
+    usual = not query.one_time and query.start_s is None and query.stop_s is None and not query.back_s
+    return usual and query.on_error == "hold"
 
 
 def _alone(found: Admitted, query: Query, since: int) -> None:

@@ -6,7 +6,7 @@ from penstock.errors import PlanError
 from penstock.model.operators import Sink, Split, output_schema
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
-from penstock.plan.ranges import check_life, check_qos
+from penstock.plan.ranges import check_life, check_on_error, check_qos
 from penstock.plan.rules import RULES, Place, endless_output
 
 #: Deeper than any sensible plan, and less than what JSON parsers nest and Python compares or prints.
@@ -39,7 +39,7 @@ def validate(query: Query) -> Query:
 def _check_query(query: Query) -> None:
     if not query.name.strip():
         raise PlanError("the query has no name; give it one")
-    for complaint in (*check_qos(query.qos), *check_life(query)):
+    for complaint in (*check_qos(query.qos), *check_life(query), *check_on_error(query)):
         raise PlanError(f"query '{query.name}' {complaint}")
     match query.root.operator:
         case Sink(query=name) if name != query.name:

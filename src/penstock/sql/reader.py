@@ -10,6 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import SqlError, closest
 from penstock.model.qos import QoS
+from penstock.model.query import OnError
 from penstock.model.schema import Schema
 from penstock.sql.cursor import Cursor
 from penstock.sql.definitions import columns, format_and_options, names_in_parentheses
@@ -34,7 +35,7 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
-from penstock.sql.wishes import MOMENTS, WISHES, check_moments, moment, wish
+from penstock.sql.wishes import MOMENTS, WISHES, check_moments, moment, on_error, wish
 
 _KINDS: Mapping[str, Kind] = {
     "STREAM": "stream",
@@ -221,22 +222,25 @@ def _create_query(at: Cursor) -> CreateQuery:
     quiet, name = _if_not_exists(at), at.name("the query")
     wishes: dict[str, float | None] = {}
     moments: dict[str, Moment] = {}
+    failing: OnError | None = None
     if at.take("WITH"):
         for option, here in names_in_parentheses(at, "an option"):
-            if option in moments or (option in WISHES and WISHES[option][0] in wishes):
+            told = failing is not None if option == "on_error" else option in moments
+            if told or (option in WISHES and WISHES[option][0] in wishes):
                 raise at.error(f"'{option}' is given twice", here)
             if option in MOMENTS:
                 moments[option] = moment(at, option)
+            elif option == "on_error":
+                failing = on_error(at)
             else:
-                field, value = wish(at, option, here, (*WISHES, *MOMENTS))
+                field, value = wish(at, option, here, (*WISHES, *MOMENTS, "on_error"))
                 wishes[field] = value
     at.expect("AS")
     select = _select(at)
     qos = QoS(**{field: value for field, value in wishes.items() if value is not None})
     check_moments(at, moments)
-    return CreateQuery(
-        at.subject, name, select, qos, moments.get("start"), moments.get("stop"), one_time, quiet
-    )
+    start, stop = moments.get("start"), moments.get("stop")
+    return CreateQuery(at.subject, name, select, qos, start, stop, one_time, quiet, failing or "hold")
 
 
 def _select(at: Cursor) -> exp.Expr:

@@ -210,7 +210,14 @@ class _At:
             )
         start_s, back_s = self._start(one.start)
         stop_s = self._absolute(one.stop) if one.stop is not None else None
-        return Query(one.name, root, one.qos, start_s, stop_s, back_s, one.one_time), bound.reads
+        query = Query(one.name, root, one.qos, start_s, stop_s, back_s, one.one_time, one.on_error)
+        if one.on_error == "skip" and any(_joins_streams(node) for node in root.post_order()):
+            raise self._error(
+                one.span,
+                f"query '{one.name}' joins streams, and on_error = 'skip' is only for queries "
+                "that do not; leave it out",
+            )
+        return query, bound.reads
 
     def _start(self, start: Moment | None) -> tuple[float | None, float]:
         """When to start, and how far back to look: a time in the past means starting now with old rows."""
@@ -247,6 +254,11 @@ class _At:
         if query.one_time or query.name in self._catalog.stopped:
             what = "is evaluated once" if query.one_time else "is stopped"
             raise self._error(one.span, f"query '{query.name}' {what}; create another")
+        if query.on_error == "skip":
+            raise self._error(
+                one.span,
+                f"query '{query.name}' has on_error = 'skip'; its SELECT cannot be changed; create another",
+            )
         bound = bind_query(self._sql, select, self._catalog)
         root = bound.relation.above(Sink(query.name))
         old, new = (_columns(plan) for plan in (query.root, root))
@@ -334,7 +346,7 @@ class _At:
                     (
                         q.name,
                         str(_schema_of(q)),
-                        _wishes(q.qos),
+                        _wishes(q),
                         "stopped" if q.name in catalog.stopped else "registered",
                     )
                     for q in catalog.queries.values()
@@ -430,13 +442,19 @@ def _asked(changes: Mapping[str, float | None]) -> dict[str, Any]:
     return {name: getattr(default, name) if value is None else value for name, value in changes.items()}
 
 
-def _wishes(qos: QoS) -> str:
+def _joins_streams(node: PlanNode) -> bool:
+    return isinstance(node.operator, Join) and node.operator.relation is None
+
+
+def _wishes(query: Query) -> str:
+    qos = query.qos
     shown = {
         "latency": shown_seconds(qos.latency_s) if qos.latency_s is not None else None,
         "memory": shown_bytes(qos.memory_bytes) if qos.memory_bytes is not None else None,
         "throughput": f"{qos.throughput_per_s:g}/s" if qos.throughput_per_s is not None else None,
         "freshness": f"{qos.freshness:.0%}" if qos.freshness is not None else None,
         "weight": f"{qos.weight:g}" if qos.weight != 1.0 else None,
+        "on_error": query.on_error if query.on_error != "hold" else None,
     }
     return ", ".join(f"{name} {text}" for name, text in shown.items() if text is not None)
 

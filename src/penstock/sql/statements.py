@@ -13,6 +13,7 @@ from typing import Literal, TypeAlias
 from sqlglot import exp
 
 from penstock.model.qos import QoS
+from penstock.model.query import OnError
 from penstock.model.schema import Schema
 from penstock.sql.places import Span
 
@@ -63,6 +64,7 @@ class CreateQuery:
     stop: Moment | None = None
     one_time: bool = False
     if_not_exists: bool = False
+    on_error: OnError = "hold"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from penstock.errors import closest
+from penstock.model.query import OnError
 from penstock.sql.cursor import Cursor
 from penstock.sql.places import Span
 from penstock.sql.quantities import per_second, seconds, share, size_bytes
@@ -21,6 +22,8 @@ WISHES: Mapping[str, tuple[str, Callable[[str], float], Callable[[float], bool],
     "weight": ("weight", share, lambda value: 0 < value <= 1, "more than 0 and at most 1"),
 }
 MOMENTS = ("start", "stop")
+#: What a row does that an expression cannot process.
+ON_ERROR: tuple[OnError, ...] = ("hold", "skip")
 
 
 def wish(at: Cursor, option: str, here: Span, known: tuple[str, ...]) -> tuple[str, float | None]:
@@ -61,6 +64,18 @@ def moment(at: Cursor, option: str) -> Moment:
             span,
         ) from None
     return Moment((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), relative=False)
+
+
+def on_error(at: Cursor) -> OnError:
+    at.expect("=")
+    text, span = at.raw(",")
+    said = text.strip().removeprefix("'").removesuffix("'").lower()
+    for one in ON_ERROR:
+        if said == one:
+            return one
+    if not text:
+        raise at.unexpected("a value for 'on_error'")
+    raise at.error(f"on_error is {text}; it must be 'hold' or 'skip'.{closest(said, ON_ERROR)}", span)
 
 
 def check_moments(at: Cursor, moments: Mapping[str, Moment]) -> None:

@@ -15,20 +15,23 @@ import pyarrow as pa
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.operators.base import NOW
 from penstock.engines.spark.session import SparkSession
+from penstock.engines.spark.skipping import Skipped
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.schedules import Schedule
+from penstock.verify.skipped import unfounded, without
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One query in one run: how many rows, and what differs."""
+    """One query in one run: how many rows, what differs, and how many rows of streams it left out."""
 
     schedule: Schedule
     query: str
     rows: int
     difference: str | None
+    skipped: int = 0
 
 
 def verify(
@@ -41,27 +44,37 @@ def verify(
 ) -> Iterator[Verdict]:
     """Runs the file under one schedule after the other; a verdict for each query of each run."""
     wanted = translate(sql)
-    known: dict[str, dict[str, pa.Table]] = {}
+    # What batch gives for a log and a query without some rows, and what is wrong with leaving these out.
+    known: dict[object, tuple[pa.Table, str | None]] = {}
     for schedule in schedules:
         progress(str(schedule))
         ran = run_once(sql, base_dir, spark, schedule, until)
         tables = ran.tables
         timed = any(NOW in text for text in wanted.values())
         mark = _digest(tables if timed else {name: _timeless(table) for name, table in tables.items()})
-        if mark not in known:
-            known[mark] = evaluate(spark, wanted, tables)
-        for query, theirs in known[mark].items():
-            found = ran.failures.get(query) or difference(ran.results[query], theirs)
-            yield Verdict(schedule, query, theirs.num_rows, found)
+        left_out = {
+            name: tuple((one.stream, one.offset) for one in rows) for name, rows in ran.skipped.items()
+        }
+        new = {name: text for name, text in wanted.items() if (mark, name, left_out[name]) not in known}
+        whole = evaluate(spark, {name: text for name, text in new.items() if not left_out[name]}, tables)
+        for name, text in new.items():
+            rows = ran.skipped[name]
+            theirs = whole[name] if not rows else evaluate(spark, {name: text}, without(tables, rows))[name]
+            known[mark, name, left_out[name]] = theirs, unfounded(spark, text, tables, rows)
+        for name in wanted:
+            theirs, wrong = known[mark, name, left_out[name]]
+            found = ran.failures.get(name) or wrong or difference(ran.results[name], theirs)
+            yield Verdict(schedule, name, theirs.num_rows, found, len(left_out[name]))
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A run's results, what it recorded, and which queries failed."""
+    """A run's results, what it recorded, which queries failed, and which rows each left out."""
 
     results: dict[str, pa.Table]
     tables: dict[str, pa.Table]
     failures: dict[str, str]
+    skipped: dict[str, list[Skipped]]
 
 
 def scheduled(schedule: Schedule, root: Path, base_dir: Path, spark: SparkSession) -> Engine:
@@ -97,7 +110,8 @@ def run_once(sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, 
         if switch is not None:
             switch.join()
         ours = {name: engine.results(name) for name in engine.catalog.queries}
-        return Ran(ours, recorded(engine), dict(engine.coordinator.failures))
+        left_out = {name: engine.skipped(name) for name in engine.catalog.queries}
+        return Ran(ours, recorded(engine), dict(engine.coordinator.failures), left_out)
 
 
 def _switching(engine: Engine, policy: str) -> threading.Thread:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import time
 
+from penstock.control.partitions import ThreadPlan, divide
+from penstock.model.estimates import Estimates
 from penstock.model.graph import Edge, Graph, Node, Port
-from penstock.model.operators import Select, Sink, Source, Union
-from penstock.policies.cuts.base import components, operator_edges, operator_paths, pruned
+from penstock.model.operators import Column, Project, Select, Sink, Source, Union
+from penstock.model.query import OnError, PlanNode, Query
+from penstock.plan.sharing import merge
+from penstock.policies.cuts.base import components, operator_edges, operator_paths, pruned, skipping_units
+from penstock.policies.layout import check_cut
+from penstock.policies.parsing import parse
 from tests.policies.cuts.builders import graph_of, names
 
 
@@ -56,3 +62,16 @@ def test_pruning_does_not_compare_segments_that_have_nothing_in_common() -> None
     assert len(cut) == count
     # Comparing each with each takes minutes.
     assert time.process_time() - began < 10
+
+
+def test_a_query_that_leaves_out_rows_is_one_unit_whatever_the_cut() -> None:
+    def steps(name: str, *, on_error: OnError) -> Query:
+        hot = PlanNode(Select("temp > 30"), (PlanNode(Source("temps")),))
+        return Query(name, PlanNode(Project((Column("1 / temp", "x"),)), (hot,)), on_error=on_error)
+
+    graph = merge(Graph(), [steps("held", on_error="hold"), steps("skips", on_error="skip")])
+    policy = parse("round-robin")
+    (share,) = divide(graph, Estimates(), policy, ThreadPlan("graph"), parse)
+    check_cut(graph, share.units)
+    assert sorted(len(unit.operators) for unit in share.units) == [1, 1, 2]
+    assert skipping_units(graph) == tuple(unit for unit in share.units if len(unit.operators) == 2)

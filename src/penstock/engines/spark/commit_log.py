@@ -24,13 +24,18 @@ from penstock.engines.spark.store import Ref
 from penstock.errors import EngineError
 from penstock.model.batch import Batch
 
-_VERSION = 4
+_VERSION = 5
+_SKIPPED = """
+CREATE TABLE skipped (n INTEGER PRIMARY KEY, query TEXT NOT NULL, stream TEXT NOT NULL,
+    position INTEGER NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (query, stream, position));
+"""
 _KNOWN_FILE = """
 CREATE TABLE known_file (stream TEXT NOT NULL, path BLOB NOT NULL, size INTEGER NOT NULL,
     modified_ns INTEGER NOT NULL, PRIMARY KEY (stream, path)) WITHOUT ROWID;
 """
 _TABLES = f"""
 {_KNOWN_FILE}
+{_SKIPPED}
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL);
 CREATE TABLE query (name TEXT PRIMARY KEY, n INTEGER NOT NULL, plan TEXT NOT NULL, life TEXT NOT NULL);
@@ -66,6 +71,7 @@ CREATE TABLE registration (reader TEXT PRIMARY KEY, query TEXT NOT NULL, name TE
     most INTEGER NOT NULL) WITHOUT ROWID;
 """,
     3: _KNOWN_FILE,
+    4: _SKIPPED,
 }
 
 
@@ -185,6 +191,21 @@ class CommitLog:
         """What each query has put out so far."""
         rows = self._db.execute("SELECT query, result FROM result").fetchall()
         return {query: json.loads(result) for query, result in rows}
+
+    def add_skipped(self, query: str, stream: str, offset: int, reason: str, text: str) -> bool:
+        """A row that a query left out; False if that is known."""
+        row = (query, stream, offset, reason, text)
+        sql = "INSERT OR IGNORE INTO skipped (query, stream, position, reason, text) VALUES (?, ?, ?, ?, ?)"
+        return self._db.execute(sql, row).rowcount > 0
+
+    def skipped(self, query: str) -> list[tuple[str, int, str, str]]:
+        """The rows that a query left out, in the order in which it did: stream, offset, reason, text."""
+        sql = "SELECT stream, position, reason, text FROM skipped WHERE query = ? ORDER BY n"
+        return self._db.execute(sql, (query,)).fetchall()
+
+    def skipped_counts(self) -> dict[str, int]:
+        """How many rows each query left out."""
+        return dict(self._db.execute("SELECT query, count(*) FROM skipped GROUP BY query").fetchall())
 
     # --- shared queries ---
 

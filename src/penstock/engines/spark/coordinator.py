@@ -58,6 +58,7 @@ from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
 from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.shared import SharedQueries
+from penstock.engines.spark.skipped import SkippedRows
 from penstock.engines.spark.store import Store
 from penstock.engines.spark.turns import Action, Call, Turns
 from penstock.engines.spark.workers import DrainBroken, DrainDone, Report, StepBroken, StepDone, Workers
@@ -102,12 +103,14 @@ class Coordinator:
         relations: Relations,
         deliveries: Deliveries,
         shared: SharedQueries,
+        skipped: SkippedRows,
         *,
         workers: int,
         keep_log: bool,
         tell: Callable[[str], None],
     ) -> None:
         self.control, self.log, self.store, self.shared = control, log, store, shared
+        self.skipped = skipped
         self._relations, self._keep_log, self._tell = relations, keep_log, tell
         self._garbage: list[str] = []  # files that nobody needs once the transaction is through
         self.results = Results(log, deliveries, shared, self._garbage)
@@ -199,6 +202,7 @@ class Coordinator:
     def committed(self) -> None:
         """All that was decided is recorded: now it may be seen, and go on."""
         self.results.show()
+        self.skipped.show()
         for action in self._after:
             action()
         self._after = []
@@ -417,6 +421,7 @@ class Coordinator:
         totals.steps += 1
         totals.jobs += result.jobs
         totals.spark_s += result.spark_s
+        self.skipped.add(result.skipped)
         self._after.append(partial(self._timed, message.began_s))
         oldest_s = min(batch.arrived_s for take in command.takes for batch in take.batches)
         self.waited_s += (max(0.0, now_s() - oldest_s) - self.waited_s) * 0.2

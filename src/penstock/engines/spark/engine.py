@@ -45,6 +45,8 @@ from penstock.engines.spark.sinks.files import ENCODINGS
 from penstock.engines.spark.sinks.ownership import claim
 from penstock.engines.spark.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
 from penstock.engines.spark.sinks.subscription import Subscription
+from penstock.engines.spark.skipped import SkippedRows
+from penstock.engines.spark.skipping import Skipped
 from penstock.engines.spark.sources.base import Ticket
 from penstock.engines.spark.sources.dead_letters import DeadLetters
 from penstock.engines.spark.sources.push import PushSource
@@ -163,6 +165,7 @@ class Engine:
             self._relations,
             self._deliveries,
             SharedQueries(self._log),
+            SkippedRows(self._log, self._root / "dead-letters" / "queries"),
             workers=self._workers,
             keep_log=self._keep_log,
             tell=self._tell,
@@ -532,6 +535,12 @@ class Engine:
     def recorded_tables(self) -> dict[str, pa.Table]:
         """Each stored table in all its versions, with the epochs for which each counts."""
         return self._relations.recorded()
+
+    def skipped(self, query: str) -> list[Skipped]:
+        """The rows that a query left out (`on_error = 'skip'`): where each is in which stream, and why."""
+        name = self._registrar.known(query)
+        found: list[Skipped] = self._call(lambda: self._coordinator.skipped.of(name))
+        return found
 
     def status(self) -> Status:
         """How everything stood a moment ago; it does not change any more."""

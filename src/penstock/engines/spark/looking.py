@@ -40,6 +40,7 @@ class QueryLook:
     rows_before: int
     facts: QueryFacts
     failure: str | None
+    skipped: int
     measures: QueryMeasures
 
 
@@ -121,6 +122,7 @@ def look(
             life.get("rows before", 0),
             facts,
             coordinator.failures.get(name),
+            coordinator.skipped.counts.get(name, 0),
             results.measures[name].copy() if begun else _NOTHING,
         )
     streams = {}
@@ -253,4 +255,5 @@ def _query(look: Look, name: str, one: QueryLook, running: _Running | None) -> Q
         query_state(facts),
         waiting_rows,
         waiting_s,
+        one.skipped,
     )

@@ -35,6 +35,7 @@ class QueryStatus:
     state: QueryState = QueryState.running
     waiting_rows: int = 0
     waiting_stale_s: float = 0.0
+    skipped_rows: int = 0
 
     def met(self, latency_s: float | None = None) -> bool | None:
         """Whether it gets what it asked for; None if it asked for nothing that can be said yet."""
@@ -60,6 +61,7 @@ class QueryStatus:
             "waiting_rows": self.waiting_rows,
             "late_rows": self.late_rows,
             "bad_rows": self.bad_rows,
+            "skipped_rows": self.skipped_rows,
             **({"failure": self.failure} if self.failure else {}),
         }
 

@@ -28,6 +28,7 @@ from penstock.engines.spark.operators.base import (
 )
 from penstock.engines.spark.prepared import Job, Jobs
 from penstock.engines.spark.rosters import Roster, bucketed
+from penstock.engines.spark.skipping import LeftOut, Skipped, in_train, without
 from penstock.engines.spark.stamping import read_late
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
@@ -81,6 +82,7 @@ class Result:
     spark_s: float = 0.0
     seconds: float = 0.0
     rows: int = 0
+    skipped: tuple[Skipped, ...] = ()  # rows that the query left out, since it cannot process them
 
 
 #: A stored relation's versions up to an epoch.
@@ -111,6 +113,10 @@ class UnitRunner:
         joins = [graph.nodes[name].operator for name in place.unit.operators]
         rosters_ = [one.relation for one in joins if isinstance(one, Join) and one.roster]
         self.shared = rosters_[0] if rosters_ else None  # the shared query that this is the unit of
+        users = [graph.queries[name] for name in graph.users[place.unit.operators[0]]]
+        #: The query that this is the whole of, if it leaves out rows; and those of the last train it found.
+        self.skips = next((query.name for query in users if query.on_error == "skip"), None)
+        self.left_out: LeftOut = {}
 
     def close(self) -> None:
         """Gives its jobs back; there may be a unit that can use them."""
@@ -125,7 +131,26 @@ class UnitRunner:
 
         `rosters` are to be used instead of what they are now.
         """
-        return _Step(self, known, rosters or {}).take(takes)
+        result = _Step(self, known, rosters or {}).take(takes)
+        if self.left_out:
+            result.skipped = in_train(takes, self.left_out)
+        return result
+
+    def enter(self, edges: tuple[Edge, ...], rows: pa.Table, epoch: int) -> None:
+        """Takes some rows of a stream through the part of the unit that sees each row by itself."""
+        part, job = self.part(edges, lambda: self.compiler.entry(edges))
+        (name,) = entry_inputs(edges).values()
+        stored = {alias: self.relations(relation, epoch) for relation, alias in part.relations.items()}
+        job.run({name: rows, **stored})
+
+    def rows(self, port: Port, batches: list[Batch]) -> pa.Table:
+        """Batches of a queue as its port lays them out."""
+        layout = self.layouts.ports[port]
+        parts = [read_late(self.store.get(batch.ref.ref)) for batch in batches]
+        if batches[0].ref.stream < 0:
+            parts = [_filled(part, layout) for part in parts]
+            return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
+        return _of_stream(pa.concat_tables(parts), batches, layout).select(list(layout.columns))
 
     def part(self, key: object, make: Callable[[], Part]) -> tuple[Part, Job]:
         """A part of the unit and its job, made when first needed."""
@@ -188,22 +213,14 @@ class _Step:
             full = [batch for batch in take.batches if batch.ref.ref is not None]
             if full:
                 edges += take.edges
-                tables.setdefault(port, []).append(self._rows(port, full))
+                rows = without(self._of.rows(port, full), full, self._of.left_out.get(port.node, {}))
+                tables.setdefault(port, []).append(rows)
         if not edges:
             return
         reading = tuple(sorted(set(edges), key=lambda edge: (edge.port, edge.reader, edge.slot)))
         named = {name: pa.concat_tables(tables[port]) for port, name in entry_inputs(reading).items()}
         self._result.rows = sum(table.num_rows for table in named.values())
         self._job(*self._of.part(reading, lambda: self._of.compiler.entry(reading)), named)
-
-    def _rows(self, port: Port, batches: list[Batch]) -> pa.Table:
-        """Batches of a queue as its port lays them out."""
-        layout = self._of.layouts.ports[port]
-        parts = [read_late(self._of.store.get(batch.ref.ref)) for batch in batches]
-        if batches[0].ref.stream < 0:
-            parts = [_filled(part, layout) for part in parts]
-            return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
-        return _of_stream(pa.concat_tables(parts), batches, layout).select(list(layout.columns))
 
     def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
         """Runs a part; what comes out goes where it belongs."""

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from penstock.control.commands import RunStep, Take
 from penstock.control.units import UnitState
-from penstock.engines.spark.bisection import culprits
+from penstock.engines.spark.bisection import MOST_TRIES, culprits
 from penstock.engines.spark.draining import Drain
 from penstock.engines.spark.layouts import layouts
 from penstock.engines.spark.operators.base import END, StatefulOperator
@@ -20,6 +20,7 @@ from penstock.engines.spark.progress import Progress
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
 from penstock.engines.spark.rosters import Member, Roster
+from penstock.engines.spark.skipping import in_train, search
 from penstock.engines.spark.steps import Held, Known, Result, UnitRunner
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.units import alone
@@ -146,7 +147,7 @@ class Workers:
     def _done(self, runner: UnitRunner, command: RunStep, known: Known) -> StepReport:
         began_s = time.perf_counter()
         try:
-            result = runner.run(command.takes, known)
+            result = self._run(runner, command, known)
             stored = {
                 port: self._store.put(table, "queue")
                 for port, table in result.queues.items()
@@ -160,6 +161,24 @@ class Workers:
             return StepBroken(command, str(error))
         except BaseException as error:
             return StepBroken(command, f"{type(error).__name__}: {error}")
+
+    @staticmethod
+    def _run(runner: UnitRunner, command: RunStep, known: Known) -> Result:
+        """The step; without the rows that its query cannot process, if the query says so."""
+        try:
+            return runner.run(command.takes, known)
+        except StepError as error:
+            if runner.skips is None:
+                raise
+            before = len(in_train(command.takes, runner.left_out))
+            found, explained = search(runner, command.takes, runner.skips, runner.left_out)
+            runner.left_out = found  # the next try of this step goes on from there
+            if not explained:
+                why = f"{MOST_TRIES} jobs did not tell all rows that cause it, for on_error = 'skip'"
+                raise StepError(f"{error} ({why})") from error
+            if len(in_train(command.takes, found)) == before:
+                raise
+            return runner.run(command.takes, known)
 
     def _culprits(self, runner: UnitRunner, command: RunStep, known: Known) -> dict[str, str]:
         """The members of a shared query without which a step would not have failed."""

@@ -127,6 +127,18 @@ def shared_units(graph: Graph) -> Cut:
     return tuple(Unit(tuple(names)) for names in units.values())
 
 
+def skipping_units(graph: Graph) -> Cut:
+    """Each query that leaves out rows: one unit whatever the cut.
+
+    Whether a row is left out is then decided before anything of it has gone into a queue or a result.
+    """
+    skipping = [name for name, query in graph.queries.items() if query.on_error == "skip"]
+    operators = frozenset(graph.operators)
+    return tuple(
+        unit_of(graph, (name for name in graph.members[query] if name in operators)) for query in skipping
+    )
+
+
 def unit_of(graph: Graph, names: Iterable[str]) -> Unit:
     """A unit of these operators, inputs first."""
     return Unit(tuple(sorted(names, key=graph.position.__getitem__)))
