@@ -95,7 +95,7 @@ def test_tables_say_what_fails_what_was_asked_for_and_whose_rows_they_count() ->
     qos = QoS(latency_s=2.0, tolerance=0.2)
     query = QueryStatus("q", qos, 5, Latencies(), 0.9, 1.0, 0.0, 0, 0, None, QueryState.held, 7)
     failing = Failing("it is a file", 90.0, 3, 104.0)
-    streams = {"s": StreamStatus("s", PartState.failing, 30, 1, 2, failing)}
+    streams = {"s": StreamStatus("s", PartState.failing, 30, 1, 2, failing, "two.csv: it cannot be read")}
     last = Status(
         100.0, {"q": query}, {"s": 30}, 0.0, 0, Totals(steps=1), "fcfs", streams,
         sinks={"k": PartStatus("k", PartState.running)},
@@ -104,6 +104,7 @@ def test_tables_say_what_fails_what_was_asked_for_and_whose_rows_they_count() ->
     assert asked_for(query) == "≤ 2 s ± 20%"
     for text in (shown(View().table(last)), shown(summary(ran, None))):
         assert "stream s fails: it is a file (for 10 s, tried 3×, again in 4 s)" in text
+        assert "stream s: two.csv: it cannot be read" in text
         assert "held" in text
     assert "10 rows in after 20 of earlier runs" in shown(summary(ran, None))
     told = summary_json(ran)

@@ -49,6 +49,7 @@ class Obedient:
         self._engine, self._chance = engine, random.Random(seed)
         self._made = 0
         self._held: list[str] = []
+        self._careless: tuple[str, str] | None = None
 
     def obey(self, order: str) -> str:
         """Does one thing, and says what came of it."""
@@ -124,7 +125,9 @@ class Obedient:
                 left -= 1
                 raise ValueError("not now")
 
-        self._engine.on_result(query, careless)
+        if self._careless is not None:  # the one before is wanted no more
+            self._engine.unsubscribe(*self._careless)
+        self._careless = query, self._engine.on_result(query, careless, "careless")
         return f"of {query}"
 
     def _hold(self) -> str:

@@ -24,7 +24,7 @@ from penstock.engines.spark.checks import check_all
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.masters import read_conf
 from penstock.engines.spark.status import QueryStatus, Status
-from penstock.engines.spark.status_text import failing_line
+from penstock.engines.spark.status_text import problem_lines
 from penstock.errors import EngineError
 from penstock.model.operators import Source
 from penstock.sql.catalog import Catalog, Stream
@@ -78,7 +78,7 @@ class View:
             f"{shown_bytes(now.queued_bytes)} queued · {now.totals.steps:,} steps"
         )
         table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
-        table.caption = "\n".join(failing_lines(now)) or None
+        table.caption = "\n".join(problem_lines(now)) or None
         table.add_column("query")
         table.add_column("state")
         for heading in ("rows", "rows/s", "latency", "queued", "stale"):
@@ -110,11 +110,6 @@ def shown_latency(latency_s: float | None) -> str:
     if latency_s is None:
         return ""
     return f"{latency_s * 1000:.0f} ms" if latency_s < 1 else f"{latency_s:.1f} s"
-
-
-def failing_lines(now: Status) -> list[str]:
-    """What fails by itself, each in a line with the reason."""
-    return [failing_line(name, one, now.at_s) for name, one in now.failing.items()]
 
 
 def asked_for(query: QueryStatus) -> str:
@@ -337,7 +332,7 @@ def summary(ran: Ran, out: Path | None) -> Table:
             asked_for(query),
             _met(query, None),
         )
-    lines = failing_lines(last)
+    lines = problem_lines(last)
     if out is not None:
         lines.append(f"results are in {out}")
     table.caption = "\n".join(lines) or None

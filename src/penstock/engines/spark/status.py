@@ -68,7 +68,10 @@ class QueryStatus:
 
 @dataclass(frozen=True, slots=True)
 class StreamStatus:
-    """One stream: how many rows came, how many of them late or bad, and why it fails if it does."""
+    """One stream: how many rows came, how many of them late or bad, and why it fails if it does.
+
+    `problem` is what is wrong and does not stop it, such as files that cannot be read.
+    """
 
     name: str
     state: PartState
@@ -76,6 +79,7 @@ class StreamStatus:
     late_rows: int
     bad_rows: int
     failing: Failing | None = None
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,16 @@ def _query(one: QueryStatus) -> tuple[str, ...]:
 
 
 def _failing(status: Status) -> list[str]:
-    found = [failing_line(name, failing, status.at_s) for name, failing in status.failing.items()]
+    found = problem_lines(status)
     found += [f"query '{one.name}' failed: {one.failure}" for one in status.queries.values() if one.failure]
     shown = [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in found[:_FAILING]]
     return shown + _more(len(found) - _FAILING, "that fail")
+
+
+def problem_lines(status: Status) -> list[str]:
+    """What fails by itself, and streams of which something is wrong, each in a line with the reason."""
+    found = [failing_line(name, failing, status.at_s) for name, failing in status.failing.items()]
+    return found + [f"stream {one.name}: {one.problem}" for one in status.streams.values() if one.problem]
 
 
 def failing_line(name: str, failing: Failing, now_s: float) -> str:
