@@ -490,7 +490,8 @@ class Coordinator:
             life["after_us"] = micros(max(marks)) if marks else UNKNOWN
         self.results.put_life(query)
         queues = {name: self.control.stream_queue(name) for name in starts}
-        self.progress.begin(query, {name for name, lo in starts.items() if queues[name].has_ended_at(lo)})
+        if query in self.progress.graph.queries:  # or it was stopped before it could begin, and ends next
+            self.progress.begin(query, {name for name, lo in starts.items() if queues[name].has_ended_at(lo)})
         if query in self.shared:
             self.membership.begun(query, starts)
         self.altering.begun(query, starts)
