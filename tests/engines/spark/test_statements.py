@@ -222,3 +222,33 @@ def test_dropping_everything_leaves_nothing_of_streams_and_tables(opened: Opened
     log = log_of(tmp_path / "state")
     assert [log[name] for name in ("stream", "batch", "relation", "query")] == [[], [], [], []]
     assert files_in(tmp_path / "state" / "tables") == set()
+
+
+def test_a_state_opens_with_what_cannot_be_used_now_failing_and_it_can_be_dropped(
+    opened: Opened, data: Path
+) -> None:
+    engine = opened()
+    engine.execute(
+        STREAM
+        + QUERY
+        + "CREATE SINK k FROM q USING csv OPTIONS (path 'k');"
+        + "CREATE SINK l FROM q USING csv OPTIONS (path 'l');"
+        + "CREATE STREAM f (id INT) USING csv OPTIONS (path 'good.csv');"
+        + "CREATE CONTINUOUS QUERY of_f AS SELECT id FROM f;"
+    )
+    opened.close()
+    for place in ("k", "l"):
+        (data / place).rename(data / f"{place}-away")
+        (data / place).write_text("in the way")
+    (data / "good.csv").rename(data / "away.csv")
+    engine = opened()
+    engine.start()
+    engine.push("s", rows(1))
+    assert ids(engine) == [2, 3]
+    eventually(lambda: {"sink k", "sink l", "stream f"} <= set(engine.problems()))
+    engine.execute("DROP SINK l; STOP QUERY of_f; DROP QUERY of_f; DROP STREAM f;")
+    eventually(lambda: set(engine.problems()) == {"sink k"})
+    (data / "k").unlink()
+    (data / "k-away").rename(data / "k")
+    eventually(lambda: list((data / "k").glob("part-*")) and not engine.problems())
+    assert list(opened().catalog.streams) == ["s"]
