@@ -315,7 +315,7 @@ def summary(ran: Ran, out: Path | None) -> Table:
     table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
     table.add_column("query")
     table.add_column("state")
-    for heading in ("rows", "mean latency", "p95", "stale", "late rows", "bad rows"):
+    for heading in ("rows", "mean latency", "p95", "stale", "late rows", "bad rows", "skipped"):
         table.add_column(heading, justify="right")
     table.add_column("asked for")
     table.add_column("met")
@@ -329,6 +329,7 @@ def summary(ran: Ran, out: Path | None) -> Table:
             f"{query.staleness:.0%}",
             f"{query.late_rows:,}" if query.late_rows else "",
             f"{query.bad_rows:,}" if query.bad_rows else "",
+            f"{query.skipped_rows:,}" if query.skipped_rows else "",
             asked_for(query),
             _met(query, None),
         )
