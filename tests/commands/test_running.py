@@ -43,7 +43,7 @@ def test_a_request_to_end_is_as_good_as_ctrl_c(number: signal.Signals) -> None:
 STREAMS = """\
 CREATE STREAM files (v INT) USING csv OPTIONS (path 'x.csv');
 CREATE STREAM arriving (v INT) USING json OPTIONS (path 'x', arriving 'true');
-CREATE STREAM ended (v INT) USING json OPTIONS (path 'x', arriving 'true', end 'over');
+CREATE STREAM ended (v INT) USING json OPTIONS (path 'x', arriving 'true', end '_over');
 CREATE STREAM made (v INT) USING generator OPTIONS (rows '9');
 CREATE STREAM made_up (v INT) USING generator;
 CREATE STREAM pushed (v INT) USING push;
