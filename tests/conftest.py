@@ -17,13 +17,23 @@ settings.register_profile(
 settings.load_profile("default")
 
 
+#: Tests that need Spark are dealt out to so many processes, each with a JVM of its own: one would leave a core
+#: idle for much of the time.
+SPARKS = 2
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """All tests that need Spark run in one process, so that one JVM is started."""
+    """A module's tests that need Spark run in one process, modules with many of them first."""
+    by_module: dict[str, list[pytest.Item]] = {}
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.jvm)
-            item.add_marker(pytest.mark.xdist_group("jvm"))
+        if item.get_closest_marker("jvm") is not None:
+            by_module.setdefault(item.nodeid.split("::")[0], []).append(item)
+    for place, module in enumerate(sorted(by_module)):
+        for item in by_module[module]:
+            item.add_marker(pytest.mark.xdist_group(f"spark-{place % SPARKS}"))
 
 
 @pytest.fixture(scope="session")

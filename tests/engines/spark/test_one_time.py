@@ -29,7 +29,6 @@ def test_the_first_full_window() -> None:
 
 
 @pytest.mark.jvm
-@pytest.mark.xdist_group("jvm")
 def test_it_gets_one_window_and_ends_while_others_go_on(spark: SparkSession, tmp_path: Path) -> None:
     with Engine(tmp_path, spark=spark) as engine:
         engine.execute(STREAM)
@@ -48,7 +47,6 @@ def test_it_gets_one_window_and_ends_while_others_go_on(spark: SparkSession, tmp
 
 
 @pytest.mark.jvm
-@pytest.mark.xdist_group("jvm")
 def test_a_join_has_no_first_window(spark: SparkSession, tmp_path: Path) -> None:
     with Engine(tmp_path, spark=spark) as engine:
         engine.execute(STREAM)

@@ -13,7 +13,7 @@ from penstock.engines.spark.operators.base import Released
 from penstock.engines.spark.prepared import FileJob, Jobs, SentJob, in_parts
 from penstock.errors import StepError
 
-pytestmark = [pytest.mark.jvm, pytest.mark.xdist_group("jvm")]
+pytestmark = [pytest.mark.jvm]
 
 INPUTS = {"rows": ("k", "v")}
 
