@@ -17,14 +17,14 @@ settings.register_profile(
 settings.load_profile("default")
 
 
-#: Tests that need Spark are dealt out to so many processes, each with a JVM of its own: one would leave a core
-#: idle for much of the time.
+#: Tests that need Spark are dealt out to so many processes, each with a JVM of its own: one would leave a
+#: core idle for much of the time.
 SPARKS = 2
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A module's tests that need Spark run in one process, modules with many of them first."""
+    """A module's tests that need Spark run in one process."""
     by_module: dict[str, list[pytest.Item]] = {}
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
