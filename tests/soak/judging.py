@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.outputs import result_columns
-from penstock.engines.spark.sinks.reading import read_files
+from penstock.engines.spark.sinks.reading import list_files, read_files
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
@@ -36,5 +36,6 @@ def judge(root: Path, world: World, spark: SparkSession) -> dict[str, str | None
         wrong[name] = failures.get(name) or difference(ours[name], theirs[name])
         if not theirs[name].num_rows:
             wrong[name] = wrong[name] or "no rows, so nothing was shown"
-    wrong["sink copies"] = difference(read_files(root / "copies", "csv", columns), theirs["above_temps_30"])
+    copies = read_files(list_files(root / "copies", "csv"), "csv", columns)
+    wrong["sink copies"] = difference(copies, theirs["above_temps_30"])
     return wrong
