@@ -287,6 +287,11 @@ class CommitLog:
         """A batch at the end of a queue; a stream's log is a queue."""
         self._db.execute("INSERT INTO batch VALUES (?, ?, ?)", (queue, n, _batch_text(batch)))
 
+    def replace_batch(self, queue: str, n: int, batch: Batch) -> None:
+        """A batch of a queue that is something else now."""
+        text = _batch_text(batch)
+        self._db.execute("UPDATE batch SET batch = ? WHERE queue = ? AND n = ?", (text, queue, n))
+
     def drop_batches(self, queue: str, before: int) -> None:
         """Batches that nobody will read again."""
         self._db.execute("DELETE FROM batch WHERE queue = ? AND n < ?", (queue, before))
@@ -364,6 +369,11 @@ class CommitLog:
     def drop_relation(self, name: str) -> None:
         """A relation that is no more."""
         self._db.execute("DELETE FROM relation WHERE name = ?", (name,))
+
+    def last_epoch(self) -> int:
+        """The epoch of the last change of a stored relation."""
+        last: int = self._db.execute("SELECT coalesce(max(epoch), 0) FROM relation").fetchone()[0]
+        return last
 
     def versions(self) -> dict[str, dict[int, dict[str, Any]]]:
         """Each relation's versions by the epoch they began with."""

@@ -29,7 +29,6 @@ from penstock.control.commands import (
     WakeAt,
 )
 from penstock.control.events import (
-    BatchArrived,
     EstimatesChanged,
     Event,
     Output,
@@ -38,7 +37,6 @@ from penstock.control.events import (
     StepFailed,
     StepFinished,
     StreamDropped,
-    StreamEnded,
     Ticked,
     TimestampAdvanced,
 )
@@ -56,6 +54,7 @@ from penstock.engines.spark.progress import Progress
 from penstock.engines.spark.queue_records import QueueRecords, key
 from penstock.engines.spark.relations import Relations
 from penstock.engines.spark.results import Results, StagedResult
+from penstock.engines.spark.retention import Retention
 from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.shared import SharedQueries
 from penstock.engines.spark.skipped import SkippedRows
@@ -132,6 +131,7 @@ class Coordinator:
         self.membership = Membership(self)
         self.crowds = CrowdWatch(self)
         self.altering = Altering(self)
+        self.retention = Retention(self)
         self.monitor = Monitor()
         self.totals = Totals()
         self.waited_s = 0.0  # how long rows waited until they were processed, lately
@@ -179,6 +179,7 @@ class Coordinator:
             for message in messages:
                 self._take(message)
             self._estimate()
+            self.retention.hand_over()
         self.committed()
         for message in messages:
             if isinstance(message, Call):
@@ -292,6 +293,8 @@ class Coordinator:
 
     def drop_stream(self, stream: str) -> None:
         """Forgets a stream that no query reads."""
+        self.retention.drop(stream)
+        self.standings.pop(stream, None)
         self.handle(StreamDropped(self.now(), stream))
         self.records.drop(stream)
 
@@ -351,14 +354,11 @@ class Coordinator:
             return
         for n, batch in enumerate(message.batches, message.n):
             self.records.put(stream, n, batch)
-            self.handle(BatchArrived(self.now(), stream, batch))
             self.monitor.arrived(stream, batch.rows, self.now())
         self.log.put_stream(stream, message.batches[0].ref.stream, asdict(message.standing))
         self.standings[stream] = message.standing
         self.log.add_known_files(stream, message.finished)
-        if message.standing.ended:
-            self.handle(StreamEnded(self.now(), stream))
-        self.records.sweep(stream, self.control.stream_queue(stream))
+        self.retention.arrived(message)
         self._after.extend(ticket.complete for ticket in message.tickets)
 
     def _forget_versions(self, epoch: int) -> None:

@@ -87,13 +87,14 @@ class Feed:
     number: int
     source: Source | None  # none if it could not be made so far
     standing: Standing  # never changed, but replaced
-    idle_us: int | None  # as the stream's options say
+    idle_us: int | None  # as the stream's options say, like the next
     make: Callable[[], Source] | None = None
     known: list[KnownFile] = field(default_factory=list)  # files that were read
     heard_us: int = 0
     closed: bool = False
     removed: bool = False
     is_read: bool = True  # by some query; for others nobody waits
+    retention_s: float | None = None  # how long rows wait for the first query; None: not at all
 
 
 class Feeder:

@@ -162,7 +162,7 @@ class Inputs:
     def _feed(self, stream: Stream) -> None:
         number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], Standing())
         self._standings[stream.name] = number, standing
-        idle = stream.options.get("idle")
+        idle, retention = stream.options.get("idle"), stream.options.get("retention")
         pushed = stream.format == "push"
         feed = Feed(
             stream,
@@ -173,6 +173,7 @@ class Inputs:
             None if pushed else partial(self._make, stream),
             self._log.known_files(stream.name),
             is_read=False,
+            retention_s=None if retention is None else seconds(retention),
         )
         self.feeds[stream.name] = feed
         self._opened(feed)

@@ -17,6 +17,7 @@ from penstock.engines.spark.measures import QueryMeasures
 from penstock.engines.spark.operators.base import UNKNOWN, State
 from penstock.engines.spark.queue_records import key
 from penstock.engines.spark.relations import Relations
+from penstock.engines.spark.retained import Kept
 from penstock.engines.spark.store import Ref
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
@@ -104,9 +105,11 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
         name = key(port, stood.graph)
         cursors = {places[n]: read for (n, queue), read in stood.readers.items() if queue == name}
         contents.append(_contents(port, stood, name, cursors))
-    for name in stood.streams:
-        if Port(name) not in layout.readers:
-            contents.append(_contents(Port(name), stood, name, {}))
+    coordinator.standings = {name: standing for name, (_, standing) in stood.streams.items()}
+    unread = [name for name in stood.streams if Port(name) not in layout.readers]
+    kept = coordinator.retention.restore(stood.batches, unread, now_s())
+    for name in unread:
+        contents.append(_before(kept[name]) if name in kept else _contents(Port(name), stood, name, {}))
     for one in contents:
         marks = [batch.ref.mark for batch in one.batches]
         coordinator.progress.pushed[one.port] = max(marks, default=UNKNOWN)
@@ -120,6 +123,14 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
             {name: weight for name, weight in weights.items() if name in stood.graph.queries},
         )
     )
+    for name in unread:  # of what has expired meanwhile files are left
+        coordinator.records.sweep(name, coordinator.control.stream_queue(name))
+
+
+def _before(kept: Kept) -> QueueContents:
+    """The queue at a stream of which batches wait for the first query: it ends before them."""
+    batch = kept.batch
+    return QueueContents(Port(batch.leaf), (), batch.lo, float("-inf"), False, (), kept.n)
 
 
 def _contents(port: Port, stood: Stood, name: str, cursors: dict[int, int]) -> QueueContents:

@@ -462,6 +462,7 @@ class Registrar:
             recovery.restore(self._coordinator, stood, weights)
             self._coordinator.drains.restore()
             self._ask_again(stood, definitions)
+            self._coordinator.retention.hand_over()
             self.dropping.sweep()
         self.outputs.deliveries.post(self._log.outbox())
         self._coordinator.committed()

@@ -14,7 +14,7 @@ from penstock.errors import SourceError, closest
 from penstock.sql.quantities import per_second, seconds
 
 #: Options that ingest and the planner read; every source lets them pass.
-OURS = frozenset({"endless", "idle"})
+OURS = frozenset({"endless", "idle", "retention"})
 
 
 class Options:
@@ -85,6 +85,11 @@ class Options:
             return seconds(text)
         except ValueError as problem:
             raise self.error(name, str(problem)) from None
+
+    def check_duration(self, name: str) -> None:
+        """Refuses an option that is given and is no duration above zero."""
+        if self.has(name) and not 0 < self.seconds(name, self._given[name]) < float("inf"):
+            raise self.error(name, f"it is '{self._given[name]}' and must be more than 0 and finite")
 
     def one_of(self, name: str, default: str, known: tuple[str, ...]) -> str:
         """One of a few words."""

@@ -33,6 +33,8 @@ def make(stream: Stream, base_dir: Path) -> Source:
         schema = arrow_schema(stream.schema)
     except SourceError as problem:
         raise SourceError(f"{options.owner}, {problem}") from None
+    for name in ("idle", "retention"):
+        options.check_duration(name)
     source: Source
     if stream.format in FORMATS:
         reader = make_reader(stream.format, options, schema)

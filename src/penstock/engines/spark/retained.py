@@ -1,0 +1,64 @@
+"""Batches of streams that no query reads, kept for the first query that will, each for a limited time."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from penstock.model.batch import Batch
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A batch of a stream's log, its number there, and when it expires."""
+
+    n: int
+    batch: Batch
+    until_s: float
+
+
+class Retained:
+    """What is kept of each stream: always the end of its log, without a gap.
+
+    A batch goes when it and all batches before it have expired.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, deque[Kept]] = {}
+
+    def __contains__(self, stream: object) -> bool:
+        return stream in self._kept
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._kept))
+
+    def keep(self, stream: str, batches: Iterable[Kept]) -> None:
+        """More batches at the end of a stream's log."""
+        more = list(batches)
+        if more:
+            self._kept.setdefault(stream, deque()).extend(more)
+
+    def take(self, stream: str) -> list[Kept]:
+        """All that is kept of a stream, which is not kept any more."""
+        return list(self._kept.pop(stream, ()))
+
+    def take_expired(self, now_s: float) -> dict[str, list[Kept]]:
+        """What has expired by now, of each stream of which something has; it is not kept any more."""
+        found: dict[str, list[Kept]] = {}
+        for stream in self:
+            kept = self._kept[stream]
+            while kept and kept[0].until_s <= now_s:
+                found.setdefault(stream, []).append(kept.popleft())
+            if not kept:
+                del self._kept[stream]
+        return found
+
+    def first(self, stream: str) -> Kept:
+        """The first batch that is kept of a stream."""
+        return self._kept[stream][0]
+
+    @property
+    def next_s(self) -> float:
+        """When something expires next."""
+        return min((kept[0].until_s for kept in self._kept.values()), default=float("inf"))
