@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from penstock.errors import PlanError, QueryError
 from penstock.model.estimates import Estimate
 from penstock.model.graph import Graph, Port
-from penstock.model.operators import Column, Project, Select, Sink, Source, Split, Union
+from penstock.model.operators import Aggregate, Column, Project, Select, Sink, Source, Split, Union
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
+from penstock.model.window import Window
 from penstock.plan.sharing import exclusive, initial_estimates, merge, remove
 from tests.strategies import graphs
 
@@ -29,6 +30,15 @@ def test_equal_operators_over_equal_inputs_exist_once() -> None:
     graph = merge(Graph(), [Query("a", project("room")), Query("b", project("temp"))])
     assert graph.operators == ("hot", "keep-room", "keep-temp")
     assert graph.users["hot"] == ("a", "b")
+
+
+def test_operators_have_the_names_they_had_in_states_of_earlier_versions() -> None:
+    means = Aggregate(("room",), (Column("mean", "avg(temp)"),), Window("count", 10.0, hop=5.0))
+    top = PlanNode(means, (PlanNode(Select("temp > 30"), (TEMPS,)),))
+    assert merge(Graph(), [Query("q", top)]).operators == (
+        "select-72ccb1b0ad0a64ef",
+        "aggregate-d4dbd216864fe76f",
+    )
 
 
 def test_the_later_query_uses_the_earlier_ones_operator_under_its_name() -> None:

@@ -114,6 +114,14 @@ class Aggregate:
     carries_late: bool = False
     kind: Literal["aggregate"] = "aggregate"
 
+    def __repr__(self) -> str:
+        """As always, but for what only some have: operators in a state are named by a digest of this text."""
+        late = ", carries_late=True" if self.carries_late else ""
+        return (
+            f"Aggregate(keys={self.keys!r}, aggregates={self.aggregates!r}, window={self.window!r}, "
+            f"since={self.since!r}{late}, kind={self.kind!r})"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Sink:
