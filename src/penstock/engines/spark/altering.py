@@ -100,20 +100,21 @@ class Altering:
                 of.membership.emptied(target)
             of.turns.soon(partial(self.again, alteration.query))
             return
-        found = of.shared.of(query)
+        found, after_end = of.shared.of(query), of.have_ended(positions)
         if found is not None:
             ends = of.control.positions(alteration.runs_as)
             before, member = found
             if before.stateful:
                 of.drain(before.name, member)
-            of.shared.change(query, target, alteration.shaped, positions)
+            of.shared.change(query, target, alteration.shaped, positions, after_end=after_end)
             of.results.left(before.name, query)
             of.membership.emptied(before.name)
             of.results.altered(query, ends, positions)
         else:
-            of.shared.change(query, target, alteration.shaped, positions)
+            of.shared.change(query, target, alteration.shaped, positions, after_end=after_end)
             of.results.deliveries.detach(query, query)  # that gets the windows which were open, and no more
             self._replacing[query] = positions
+        of.membership.put_out_of_nothing(query)
         self._log.set(_ALTERING, {n: new for n, new in self._log.get(_ALTERING, {}).items() if n != query})
         of.turns.soon(partial(self._done, query))
 

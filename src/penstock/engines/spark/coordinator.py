@@ -49,6 +49,7 @@ from penstock.engines.spark.draining import Drains
 from penstock.engines.spark.ingest import Ingested, Standing
 from penstock.engines.spark.membership import Membership
 from penstock.engines.spark.operators.base import UNKNOWN, micros
+from penstock.engines.spark.operators.over_nothing import has_row_of_nothing
 from penstock.engines.spark.prepared import Jobs
 from penstock.engines.spark.progress import Progress
 from penstock.engines.spark.queue_records import QueueRecords, key
@@ -453,9 +454,25 @@ class Coordinator:
         self.progress.forget_queues(self.control.queues)
 
     def drain(self, query: str, member: Member | None = None) -> None:
-        """Has the open windows of a query that goes put out, or one member's, as if streams had ended now."""
+        """Has the open windows of a query that goes put out, or one member's, as if streams had ended now.
+
+        If they have ended, none are open.
+        """
+        if self.progress.has_closed(query):
+            return
         one_time_us = self.results.one_time.get(query)
         self.drains.begin(query, member, self._relations.epoch, round(now_s() * 1e6), one_time_us)
+
+    def put_out_of_nothing(self, query: str, member: Member | None = None) -> None:
+        """Has what a query or a member puts out of no rows put out: it began when its streams had ended."""
+        if has_row_of_nothing(self.progress.graph, query):
+            self.drains.begin(query, member, self._relations.epoch, round(now_s() * 1e6), anew=True)
+
+    def have_ended(self, starts: Mapping[str, int]) -> bool:
+        """Whether no row comes from these offsets of streams on."""
+        return bool(starts) and all(
+            self.control.stream_queue(name).has_ended_at(lo) for name, lo in starts.items()
+        )
 
     def _drained(self, message: DrainDone | DrainBroken) -> None:
         self._running -= 1
@@ -489,12 +506,23 @@ class Coordinator:
             marks = [self.control.stream_queue(name).register_s for name, lo in starts.items() if lo]
             life["after_us"] = micros(max(marks)) if marks else UNKNOWN
         self.results.put_life(query)
-        queues = {name: self.control.stream_queue(name) for name in starts}
         if query in self.progress.graph.queries:  # or it was stopped before it could begin, and ends next
-            self.progress.begin(query, {name for name, lo in starts.items() if queues[name].has_ended_at(lo)})
+            self.progress.begin(query, {name for name, lo in starts.items() if self.have_ended({name: lo})})
+            # What it shares with others may still be about to see the end, and lets it see that too.
+            if query not in self.shared and self.have_ended(starts) and not self._waits(query):
+                self.put_out_of_nothing(query)
         if query in self.shared:
             self.membership.begun(query, starts)
         self.altering.begun(query, starts)
+
+    def _waits(self, query: str) -> bool:
+        """Whether anything waits for a query's operators, be it the end of a stream."""
+        own = {*self.progress.graph.members[query]}
+        return any(
+            reader.cursor < queue_.tail and any(edge.reader in own for edge in reader.edges)
+            for queue_ in self.control.queues.values()
+            for reader in queue_.readers
+        )
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
         self.turns.soon(self.stopped_running)

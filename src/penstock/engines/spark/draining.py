@@ -1,5 +1,8 @@
 """Draining: the open windows of a query that goes are put out by a step, while everything else goes on.
 
+A query that begins after all its streams have ended has a step of this kind too: no batch comes that another
+could be about, yet an aggregate without groups has a row of nothing.
+
 What that step needs is fixed when the query ends: its plan, what its operators remember, their watermarks.
 It is recorded in the commit that ends the query, its tables are pinned, and the record is dropped in the
 commit that has the results. So a crash in between drains again, from the same, and exactly once.
@@ -8,7 +11,7 @@ commit that has the results. So a crash in between drains again, from the same, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from penstock.engines.spark.commit_log import CommitLog, state_from
@@ -42,7 +45,7 @@ class OfMember:
     @property
     def roster(self) -> Roster:
         """A roster of that member alone."""
-        return Roster([self.member], self.constants, self.streams)
+        return Roster([replace(self.member, after_end=False)], self.constants, self.streams)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +119,24 @@ class Drains:
         return frozenset(of.member.number for of in found if of.base == base)
 
     def begin(
-        self, runs_as: str, member: Member | None, epoch: int, at_us: int, one_time_us: int | None = None
+        self,
+        runs_as: str,
+        member: Member | None,
+        epoch: int,
+        at_us: int,
+        one_time_us: int | None = None,
+        *,
+        anew: bool = False,
     ) -> None:
-        """Fixes what a query of the graph that stands at one place has open, or one member of it."""
+        """Fixes what a query of the graph that stands at one place has open, or one member of it.
+
+        `anew` is as if its operators remembered nothing.
+        """
         graph = self._progress.graph
         plan, operators = graph.queries[runs_as], graph.members[runs_as]
         # By itself an operator has its own name; in the graph, that of the first query which used it.
         names = dict(zip(operators, merge(Graph(), [plan]).members[runs_as], strict=True))
-        known = self._progress.of([name for name in operators if name in graph.operators])
+        known = self._progress.of([] if anew else [name for name in operators if name in graph.operators])
         of = None
         if member is not None:
             shared = self._shared.get(runs_as)

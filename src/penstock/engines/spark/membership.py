@@ -57,7 +57,8 @@ class Membership:
     def join(self, shared: str, members: Sequence[tuple[str, Shaped]]) -> None:
         """Queries become members: from now on, or from when the shared query begins."""
         running = shared in self._of.control.graph.queries
-        self._shared.join(shared, members, self._tails(shared) if running else {})
+        tails = self._tails(shared) if running else {}
+        self._shared.join(shared, members, tails, after_end=self._of.have_ended(tails))
         if running:
             for query, _ in members:
                 self._started(query)
@@ -81,13 +82,21 @@ class Membership:
             self.regrouped(self._shared.get(shared).base)
             self.stepped(shared)
             return
-        self._shared.start(shared, starts)
+        self._shared.start(shared, starts, after_end=self._of.have_ended(starts))
         for member in self._shared.get(shared).members.values():
             self._started(member.query)
 
     def _started(self, query: str) -> None:
         self._of.results.started(query, self._member(query).starts)
         self._of.results.put_life(query)
+        self.put_out_of_nothing(query)
+
+    def put_out_of_nothing(self, query: str) -> None:
+        """What a member that has just begun puts out of no rows, if no row can come."""
+        found = self._shared.of(query)
+        assert found is not None
+        if found[1].after_end:
+            self._of.put_out_of_nothing(found[0].name, found[1])
 
     def _member(self, query: str) -> Member:
         found = self._shared.of(query)

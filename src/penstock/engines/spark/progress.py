@@ -79,6 +79,12 @@ class Progress:
                 if output_mark(self.graph, name, self.marks, self.outputs) == END:
                     ends.add(name)
 
+    def has_closed(self, query: str) -> bool:
+        """Whether all that a query's operators could put out is put out, since its streams have ended."""
+        nodes = self.graph.nodes
+        stateful = [name for name in self.graph.members[query] if is_stateful(nodes[name].operator)]
+        return all(self.outputs.get(name) == END for name in stateful)
+
     def _is_leaf(self, name: str) -> bool:
         return isinstance(self.graph.nodes[name].operator, Source | Sink)
 

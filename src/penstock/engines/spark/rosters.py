@@ -90,7 +90,8 @@ class Member:
     """A query that runs as one of many: its number and constants, and where it has begun and ends.
 
     `titles` is what it calls the columns of its result. Offsets are by stream. `before` is where rows of the
-    same query are from before it was altered: in whose files, and under which number.
+    same query are from before it was altered: in whose files, and under which number. `after_end` is whether
+    all streams had ended when it began: what it puts out of no rows is put out then, not by a later step.
     """
 
     query: str
@@ -100,6 +101,7 @@ class Member:
     starts: Mapping[str, int]
     ends: Mapping[str, int] | None = None
     before: tuple[tuple[str, int], ...] = ()
+    after_end: bool = False
 
 
 class Roster:
@@ -124,6 +126,13 @@ class Roster:
             table = self._plain(exact=exact)
             found = self._made[index, exact] = (table, None) if index is None else _exploded(table, index)
         return found
+
+    def expecting(self) -> pa.Table:
+        """Those who have yet to see the end of their streams, with their constants."""
+        table, _ = self.table(None, exact=False)
+        if not any(one.after_end for one in self.members):
+            return table
+        return table.filter(pa.array([not one.after_end for one in self.members]))
 
     def _plain(self, *, exact: bool) -> pa.Table:
         members = self.members

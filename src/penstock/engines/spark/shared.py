@@ -155,11 +155,18 @@ class SharedQueries:
         self._changed(self._shared[name])
         return number
 
-    def join(self, name: str, members: Sequence[tuple[str, Shaped]], starts: Mapping[str, int]) -> None:
+    def join(
+        self,
+        name: str,
+        members: Sequence[tuple[str, Shaped]],
+        starts: Mapping[str, int],
+        *,
+        after_end: bool = False,
+    ) -> None:
         """Queries become members, with rows from these offsets on."""
         shared = self._shared[name]
         for number, (query, shaped) in zip(self._numbers(shared, len(members)), members, strict=True):
-            member = Member(query, number, shaped.constants, shaped.titles, starts)
+            member = Member(query, number, shaped.constants, shaped.titles, starts, after_end=after_end)
             self._take_in(shared, member)
         self._changed(shared)
 
@@ -177,7 +184,9 @@ class SharedQueries:
         self._of[member.query] = shared.name, member.number
         self._log.put_member(shared.name, member.number, member_values(member))
 
-    def change(self, query: str, name: str, shaped: Shaped, starts: Mapping[str, int]) -> None:
+    def change(
+        self, query: str, name: str, shaped: Shaped, starts: Mapping[str, int], *, after_end: bool
+    ) -> None:
         """A query goes on as another member, maybe of another shared query, from these offsets on."""
         before: tuple[tuple[str, int], ...] = ()
         found = self.of(query)
@@ -186,15 +195,18 @@ class SharedQueries:
             self.leave(query)
         shared = self._shared[name]
         (number,) = self._numbers(shared, 1)
-        self._take_in(shared, Member(query, number, shaped.constants, shaped.titles, starts, before=before))
+        member = Member(
+            query, number, shaped.constants, shaped.titles, starts, before=before, after_end=after_end
+        )
+        self._take_in(shared, member)
         self._changed(shared)
 
-    def start(self, name: str, starts: Mapping[str, int]) -> None:
+    def start(self, name: str, starts: Mapping[str, int], *, after_end: bool) -> None:
         """The shared query itself has begun: so have the members that it began with."""
         shared = self._shared[name]
         for number, member in shared.members.items():
             if not member.starts:
-                shared.members[number] = replace(member, starts=starts)
+                shared.members[number] = replace(member, starts=starts, after_end=after_end)
                 self._log.put_member(name, number, member_values(shared.members[number]))
         self._changed(shared)
 
@@ -282,4 +294,5 @@ def member_from(number: int, values: Mapping[str, Any], constants: Schema | None
         values["starts"],
         values["ends"],
         tuple((base, of) for base, of in values.get("before", ())),
+        values.get("after_end", False),
     )

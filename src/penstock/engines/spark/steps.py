@@ -303,8 +303,8 @@ class _Step:
         return table
 
     def members(self, roster: str) -> pa.Table:
-        """The members of a shared query as this step knows them."""
-        return self._roster(roster).table(None, exact=False)[0]
+        """The members of a shared query that see their streams end, as this step knows them."""
+        return self._roster(roster).expecting()
 
     def _count(self, job: Job) -> None:
         self._result.spark_s += job.spark_s

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.workers import Workers
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
@@ -52,9 +55,10 @@ def there(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def wrong(engine: Engine, spark: SparkSession, sql: str) -> dict[str, str]:
-    """What differs from batch, by query."""
-    wanted = evaluate(spark, translate(sql), recorded(engine))
+def wrong(engine: Engine, spark: SparkSession, sql: str, *, from_row: int = 0) -> dict[str, str]:
+    """What differs from batch over the rows from one on, by query."""
+    tables = {name: table.slice(from_row * (name in "se")) for name, table in recorded(engine).items()}
+    wanted = evaluate(spark, translate(sql), tables)
     found = {name: difference(engine.results(name), theirs) for name, theirs in wanted.items()}
     return {name: text for name, text in found.items() if text is not None}
 
@@ -97,3 +101,48 @@ def test_a_query_that_is_drained_has_its_row(spark: SparkSession, there: Path) -
         assert engine.results("parts")["n"].to_pylist() == [0]
         assert engine.results("more_than_2000")["n"].to_pylist() == [0]
         assert engine.results("more_than_1000").num_rows == 0
+
+
+#: They come last, as members of a shared query that runs already.
+LATER = {name.replace("more", "later"): select for name, select in MEMBERS.items()}
+
+
+def test_queries_that_begin_after_some_rows_or_after_the_end_have_their_rows_once(
+    spark: SparkSession, there: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings: dict[str, Any] = {"spark": spark, "base_dir": there, "keep_log": True}
+    after_rows = {"since_then": SELECTS["parts"], "since_then_too": "SELECT count(*) AS n FROM s WHERE v < 9"}
+    after_end = {**SELECTS, **MEMBERS}
+    with Engine(there / "state", **settings) as engine:
+        engine.execute(STREAMS + "CREATE CONTINUOUS QUERY every AS SELECT k, v FROM s;")
+        engine.push("s", [{"k": "x", "v": v} for v in (1, 2000)], timeout=60)
+        assert engine.settle(30)
+        engine.execute(created(after_rows))
+        engine.push("s", [{"k": "y", "v": 500}], timeout=60)
+        for stream in "se":
+            engine.end(stream)
+        engine.run()
+        assert wrong(engine, spark, STREAMS + created(after_rows), from_row=2) == {}
+        may_run, ended = threading.Event(), Workers._ended
+        monkeypatch.setattr(Workers, "_ended", lambda *given: may_run.wait(60) and ended(*given))
+        engine.execute(created(after_end))
+        engine.execute(created(LATER))
+        shutil.copytree(there / "state", there / "killed")  # what a kill would leave
+        may_run.set()
+    after_end |= LATER
+    with Engine(there / "killed", **settings) as engine:
+        engine.run()
+        assert not engine.coordinator.failures
+        assert engine.results("parts").to_pylist() == [{"n": 0, "s": None, "a": None, "d": None}]
+        assert wrong(engine, spark, STREAMS + created(after_end), from_row=3) == {}
+        engine.execute("ALTER QUERY later_than_1 AS SELECT count(*) AS n, sum(v) AS s FROM s WHERE v > 7;")
+        for name in ("parts", "more_than_1", "later_than_1000"):
+            engine.execute(f"STOP QUERY {name} AND DRAIN;")
+        assert engine.settle(30)
+        assert engine.results("later_than_1")["n"].to_pylist() == [0, 0]  # as what it was, and as what it is
+    with Engine(there / "killed", **settings) as engine:
+        engine.run()
+        assert engine.results("later_than_1")["n"].to_pylist() == [0, 0]
+        del after_end["later_than_1"]
+        assert wrong(engine, spark, STREAMS + created(after_end), from_row=3) == {}
+        assert wrong(engine, spark, STREAMS + created(after_rows), from_row=2) == {}

@@ -129,7 +129,7 @@ class Tools(Protocol):
         ...
 
     def members(self, roster: str) -> pa.Table:
-        """The members of a shared query as this step knows them: their numbers and constants."""
+        """The members of a shared query that see their streams end: their numbers and constants."""
         ...
 
 

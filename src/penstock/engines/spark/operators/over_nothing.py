@@ -77,20 +77,29 @@ def over_nothing(graph: Graph, name: str, grouping: Grouping) -> OverNothing | N
 
     In a shared query, a global aggregate has the members' numbers and constants for its keys.
     """
+    rosters = _rosters_below(graph, name)
+    if not _is_global(graph, name, rosters):
+        return None
     aggregate = graph.nodes[name].operator
     assert isinstance(aggregate, Aggregate)
-    if aggregate.window is not None:
-        return None
-    if not aggregate.keys:
-        return OverNothing(grouping, None)
-    rosters = [join for join in _joins_below(graph, name) if join.roster]
+    return OverNothing(grouping, rosters[0].relation if aggregate.keys else None)
+
+
+def has_row_of_nothing(graph: Graph, query: str) -> bool:
+    """Whether a query may put something out although no row ever comes."""
+    return any(_is_global(graph, name, _rosters_below(graph, name)) for name in graph.members[query])
+
+
+def _is_global(graph: Graph, name: str, rosters: Sequence[Join]) -> bool:
+    """Whether an operator is an aggregate without groups, but for the members of a shared query."""
+    aggregate = graph.nodes[name].operator
+    if not isinstance(aggregate, Aggregate) or aggregate.window is not None:
+        return False
     known = {field for join in rosters for field in join.relation_schema.names}
-    if MEMBER not in aggregate.keys or not known.issuperset(aggregate.keys):
-        return None
-    return OverNothing(grouping, rosters[0].relation)
+    return not aggregate.keys or (MEMBER in aggregate.keys and known.issuperset(aggregate.keys))
 
 
-def _joins_below(graph: Graph, name: str) -> list[Join]:
+def _rosters_below(graph: Graph, name: str) -> list[Join]:
     found, waiting, seen = [], [name], set[str]()
     while waiting:
         node = graph.nodes[waiting.pop()]
@@ -99,7 +108,7 @@ def _joins_below(graph: Graph, name: str) -> list[Join]:
                 seen.add(port.node)
                 waiting.append(port.node)
                 operator = graph.nodes[port.node].operator
-                if isinstance(operator, Join):
+                if isinstance(operator, Join) and operator.roster:
                     found.append(operator)
     return found
 
