@@ -21,7 +21,9 @@ from penstock.engines.spark.operators.base import (
 )
 from penstock.engines.spark.operators.partials import Partials, decompose
 from penstock.model.operators import Aggregate
+from penstock.model.schema import UNTYPED
 from penstock.model.window import Window
+from penstock.sql.types import orderable, parse
 
 #: The window of a group while it is being finished; what `window()` stands for.
 WINDOW = "__window"
@@ -86,6 +88,15 @@ class Grouping:
         ]
         return ", ".join([*self.keys, *shown])
 
+    def _sequence(self) -> list[str]:
+        """What rows are sorted by for functions that take them as they come, so that trains decide nothing.
+
+        Rows that have one place, or no place is kept of, are told apart by all that functions read.
+        """
+        types = {field.name: field.type for field in self.below.schema.fields}
+        read = [quote(name) for name in self.partials.columns if name in types and _sorts(types[name])]
+        return list(dict.fromkeys((TIME, *self.below.order_columns, *read)))
+
     def finished(self, source: str, window: str, by: Sequence[str], time: str, *, raw: bool) -> str:
         """Groups of `source`, one for each key and `by`, as they go out.
 
@@ -98,6 +109,8 @@ class Grouping:
         shown += [
             f"{of_rows if raw else of_partials} AS {name}" for name, of_rows, of_partials in self._hidden()
         ]
+        if raw and self.partials.in_sequence:
+            source = f"(SELECT * FROM {source} ORDER BY {', '.join(self._sequence())})"
         windowed = f"SELECT *, {window} AS {WINDOW} FROM {source}"
         group_by = ", ".join(inner)
         grouped = f"SELECT {', '.join([*inner, *shown])} FROM ({windowed}) GROUP BY {group_by}"
@@ -108,6 +121,10 @@ class Grouping:
         hidden |= {name: f"{ORDER}.{name}" for name in self.output.order_columns}
         columns += [f"{hidden[name]} AS {name}" for name in self.output.hidden]
         return f"SELECT {', '.join(columns)} FROM ({grouped})"
+
+
+def _sorts(type_: str) -> bool:
+    return type_ != UNTYPED and orderable(parse(type_))
 
 
 def at(window: Window | None, below: Layout) -> str:

@@ -65,6 +65,11 @@ def direct(call: AggregateCall, order: Order) -> str:
     return call.text if rule is None else rule(call, order)
 
 
+def in_sequence(call: AggregateCall) -> bool:
+    """Whether an aggregate over rows takes them as they come, and what comes out depends on that."""
+    return call.name in _IN_SEQUENCE
+
+
 def _merged_by(function: str) -> Callable[[AggregateCall, Order], Parts]:
     """Functions whose results are put together by the function itself."""
 
@@ -260,6 +265,17 @@ _RULES: dict[str, Callable[[AggregateCall, Order], Parts | None]] = {
 #: Functions of which DISTINCT changes nothing that could not be had from parts.
 _SAME_IF_DISTINCT = frozenset(
     ["min", "max", "bool_and", "bool_or", "bit_and", "bit_or", "collect_list", "collect_set"]
+)
+#: Approximations: beyond some number of rows, what they forget depends on what came before it. (HyperLogLog
+#: sketches count how often they change, theta sketches have the threshold of when they were last full.)
+_IN_SEQUENCE = frozenset(
+    [
+        *("percentile_approx", "approx_percentile", "histogram_numeric"),
+        *("approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine"),
+        *("hll_sketch_agg", "hll_union_agg", "theta_sketch_agg", "theta_union_agg"),
+        *("tuple_sketch_agg_double", "tuple_sketch_agg_integer"),
+        *("tuple_union_agg_double", "tuple_union_agg_integer"),
+    ]
 )
 _DIRECT: dict[str, Callable[[AggregateCall, Order], str]] = {
     "first": _pick_directly,

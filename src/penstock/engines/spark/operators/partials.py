@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.engines.spark.operators.aggregate_call import read_call
-from penstock.engines.spark.operators.partial_rules import Order, direct, parts_of
+from penstock.engines.spark.operators.partial_rules import Order, direct, in_sequence, parts_of
 from penstock.model.operators import Column
 from penstock.model.schema import Schema
 from penstock.sql.dialect import parse_expression, render
@@ -43,6 +43,8 @@ class Partials:
     columns: tuple[str, ...]
     #: Aggregates over rows, for all rows of a group at once.
     finish_raw: Named
+    #: Whether rows are to be given to them in their order.
+    in_sequence: bool = False
 
 
 def decompose(aggregates: tuple[Column, ...], schema: Schema, order: tuple[str, ...]) -> Partials:
@@ -56,8 +58,10 @@ def decompose(aggregates: tuple[Column, ...], schema: Schema, order: tuple[str, 
         finish_raw.append((column.name, render(parts.finished_raw(tree))))
     columns = _spelled(schema, order, [text for _, text in finish_raw])
     if parts.raw:
-        return Partials(True, (), (), (), columns, tuple(finish_raw))
-    return Partials(False, parts.partial, parts.merge, tuple(finish), columns, tuple(finish_raw))
+        return Partials(True, (), (), (), columns, tuple(finish_raw), parts.in_sequence)
+    return Partials(
+        False, parts.partial, parts.merge, tuple(finish), columns, tuple(finish_raw), parts.in_sequence
+    )
 
 
 def _spelled(schema: Schema, order: tuple[str, ...], texts: list[str]) -> tuple[str, ...]:
@@ -72,7 +76,7 @@ class _Decomposition:
         self._schema, self._order = schema, order
         self._names: dict[str, str] = {}
         self._merge: dict[str, str] = {}
-        self.raw = False
+        self.raw = self.in_sequence = False
 
     @property
     def partial(self) -> Named:
@@ -90,7 +94,12 @@ class _Decomposition:
 
     def finished_raw(self, tree: exp.Expr) -> exp.Expr:
         """The expression over rows."""
-        return _replaced(tree, lambda call: direct(read_call(call, self._schema), self._order))
+        return _replaced(tree, self._finished_raw)
+
+    def _finished_raw(self, tree: exp.Expr) -> str:
+        call = read_call(tree, self._schema)
+        self.in_sequence |= in_sequence(call)
+        return direct(call, self._order)
 
     def _finished(self, tree: exp.Expr) -> str:
         parts = parts_of(read_call(tree, self._schema), self._order)
