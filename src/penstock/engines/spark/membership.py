@@ -170,9 +170,10 @@ class Membership:
             return
         if shared in self._back.values():
             return  # somebody is on the way
-        base = self._back.pop(shared, None)
-        if base is not None:  # nobody is left to come back
+        if self._back.pop(shared, None) is not None:  # nobody is left to come back
             self._log.set("back", self._back)
+        base = self._shared.get(shared).base
+        if base != shared:  # which may have waited for whoever was held here
             self.emptied(base)
         self._of.planned = remove(self._of.planned, shared)
         self._of.handle(QueryStopped(self._of.now(), shared))
@@ -334,6 +335,10 @@ class Membership:
             self._of.handle(QueriesSubmitted(self._of.now(), (query,), shared, held=held))
         for own in list(self._back):
             self.stepped(own)
+        bases = {one.base for one in self._shared if one.base != one.name}
+        for one in self._shared:
+            if one.name not in bases and one.name not in self._apart:
+                self.emptied(one.name)
 
     def is_apart(self, shared: str) -> bool:
         """Whether a shared query is about to be split off."""
