@@ -110,6 +110,7 @@ class Altering:
             of.results.left(before.name, query)
             of.membership.emptied(before.name)
             of.results.altered(query, ends, positions)
+            of.misses_from_now(query)
         else:
             of.shared.change(query, target, alteration.shaped, positions, after_end=after_end)
             of.results.deliveries.detach(query, query)  # that gets the windows which were open, and no more
@@ -137,6 +138,7 @@ class Altering:
             return False
         self._log.drop_query(query)
         self._of.results.altered(query, ends, starts)
+        self._of.misses_from_now(query)
         return True
 
     # --- after a crash ---

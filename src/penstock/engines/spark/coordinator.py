@@ -48,6 +48,7 @@ from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.draining import Drains
 from penstock.engines.spark.ingest import Ingested, Standing
 from penstock.engines.spark.membership import Membership
+from penstock.engines.spark.missing import windows_of
 from penstock.engines.spark.operators.base import UNKNOWN, micros
 from penstock.engines.spark.operators.over_nothing import has_row_of_nothing
 from penstock.engines.spark.prepared import Jobs
@@ -298,6 +299,7 @@ class Coordinator:
         self.standings.pop(stream, None)
         self.handle(StreamDropped(self.now(), stream))
         self.records.drop(stream)
+        self.results.missing.drop(stream)
 
     def drop_relation(self, name: str) -> None:
         """Forgets a stored relation that no query reads."""
@@ -360,6 +362,7 @@ class Coordinator:
         self.standings[stream] = message.standing
         self.log.add_known_files(stream, message.finished)
         self.retention.arrived(message)
+        self.results.missing.taken_in(stream, message.late)
         self._after.extend(ticket.complete for ticket in message.tickets)
 
     def _forget_versions(self, epoch: int) -> None:
@@ -511,9 +514,17 @@ class Coordinator:
             # What it shares with others may still be about to see the end, and lets it see that too.
             if query not in self.shared and self.have_ended(starts) and not self._waits(query):
                 self.put_out_of_nothing(query)
+            if query not in self.shared:
+                self.misses_from_now(query)
         if query in self.shared:
             self.membership.begun(query, starts)
         self.altering.begun(query, starts)
+
+    def misses_from_now(self, query: str) -> None:
+        """Late rows that a query misses count from now on, for what it runs as."""
+        windows = windows_of(self.progress.graph, self.shared.runs_as(query))
+        self.results.missing.began(self.results.lives[query], windows)
+        self.results.put_life(query)
 
     def _waits(self, query: str) -> bool:
         """Whether anything waits for a query's operators, be it the end of a stream."""

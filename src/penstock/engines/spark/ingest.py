@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engines.spark.failing import FailingOnes, reason_of
+from penstock.engines.spark.missing import LateRows, late_rows
 from penstock.engines.spark.operators.base import ARRIVED, END, LATE, TIME, TIMELESS, UNKNOWN
 from penstock.engines.spark.reading import MOST_ROWS, Broken, Ended, Pace, Reader, clock_us, refuse
 from penstock.engines.spark.relations import Relations
@@ -69,6 +70,7 @@ class Ingested:
     versions: tuple[tuple[str, int, Ref], ...] = ()
     finished: tuple[KnownFile, ...] = ()
     feed: Feed | None = None
+    late: tuple[LateRows, ...] = ()
 
     @property
     def counts(self) -> bool:
@@ -313,18 +315,25 @@ class Feeder:
         """
         standing = replace(feed.standing, position=arrived.position)
         batches: list[Batch] = []
+        late: list[LateRows] = []
         try:
-            self._log(feed, standing, arrived, batches, now_us)
+            self._log(feed, standing, arrived, batches, late, now_us)
         except Exception:
             self._store.delete(batch.ref.ref.name for batch in batches if batch.ref.ref is not None)
             raise
         feed.heard_us = now_us
-        self._put_down(feed, standing, batches, arrived)
+        self._put_down(feed, standing, batches, arrived, tuple(late))
 
     def _log(
-        self, feed: Feed, standing: Standing, arrived: Arrived, batches: list[Batch], now_us: int
+        self,
+        feed: Feed,
+        standing: Standing,
+        arrived: Arrived,
+        batches: list[Batch],
+        behind: list[LateRows],
+        now_us: int,
     ) -> None:
-        """Stores rows, and adds their batches to a list."""
+        """Stores rows, and adds their batches and those that are late to lists."""
         table, count = arrived.table, arrived.table.num_rows
         if count == 0:
             batches.append(self._batch(feed, standing, None, now_us, now_us, now_us))
@@ -332,7 +341,9 @@ class Feeder:
         for start in range(0, count, rows):
             part, at_us = table.slice(start, rows), arrived.at_us[start : start + rows]
             times, late, mark = stamped(part, feed.stream, standing.mark)
-            standing.late += len(late) - late.null_count
+            if late.null_count < len(late):
+                standing.late += len(late) - late.null_count
+                behind.append(late_rows(times, late))
             part = part.append_column(TIME, times)
             part = part.append_column(ARRIVED, pa.array(np.asarray(at_us, dtype=np.int64)))
             part = part.append_column(LATE, late)
@@ -387,7 +398,12 @@ class Feeder:
         )
 
     def _put_down(
-        self, feed: Feed, standing: Standing, batches: list[Batch], arrived: Arrived | None = None
+        self,
+        feed: Feed,
+        standing: Standing,
+        batches: list[Batch],
+        arrived: Arrived | None = None,
+        late: tuple[LateRows, ...] = (),
     ) -> None:
         n = standing.batches
         standing.batches += len(batches)
@@ -395,7 +411,16 @@ class Feeder:
         tickets, finished = ((), ()) if arrived is None else (arrived.tickets, arrived.finished)
         feed.known += finished
         self._deliver(
-            Ingested(feed.stream.name, n, tuple(batches), standing, tickets, finished=finished, feed=feed)
+            Ingested(
+                feed.stream.name,
+                n,
+                tuple(batches),
+                standing,
+                tickets,
+                finished=finished,
+                feed=feed,
+                late=late,
+            )
         )
 
 

@@ -41,6 +41,7 @@ class QueryLook:
     facts: QueryFacts
     failure: str | None
     skipped: int
+    missed: int
     measures: QueryMeasures
 
 
@@ -124,6 +125,7 @@ def look(
             facts,
             coordinator.failures.get(name),
             coordinator.skipped.counts.get(name, 0),
+            results.missing.of(life),
             results.measures[name].copy() if begun else _NOTHING,
         )
     streams = {}
@@ -252,7 +254,7 @@ def _query(look: Look, name: str, one: QueryLook, running: _Running | None) -> Q
         measures.staleness(look.at_s, waiting_s) if facts.begun else 0.0,
         measures.stale_s,
         0.0 if running is None else running.bytes,
-        sum(stream.late for stream in known),
+        one.missed,
         sum(stream.bad for stream in known),
         one.failure,
         query_state(facts),

@@ -88,7 +88,7 @@ class Membership:
 
     def _started(self, query: str) -> None:
         self._of.results.started(query, self._member(query).starts)
-        self._of.results.put_life(query)
+        self._of.misses_from_now(query)
         self.put_out_of_nothing(query)
 
     def put_out_of_nothing(self, query: str) -> None:

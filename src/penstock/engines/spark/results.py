@@ -19,6 +19,7 @@ from penstock.engines.spark.delivery import Deliveries, Staged, StagedFile, disc
 from penstock.engines.spark.draining import Drain
 from penstock.engines.spark.fan_out import runs_of_members, sorted_by_member
 from penstock.engines.spark.measures import QueryMeasures, add_all
+from penstock.engines.spark.missing import Missing
 from penstock.engines.spark.one_time import first_window
 from penstock.engines.spark.operators.base import ARRIVED
 from penstock.engines.spark.outbox import Entry, Part
@@ -63,6 +64,7 @@ class Results:
         # What is to be done once the transaction is through.
         self._files: list[StagedFile] = []
         self._unwanted: list[StagedFile] = []
+        self.missing = Missing(log)
         self._posts: list[Entry] = []
         self._measured: list[StagedResult] = []
 
@@ -202,6 +204,7 @@ class Results:
             for member, rows in life.get("members", {}).items():
                 if member in self.lives:
                     self.lives[member]["rows"] = max(rows, self.lives[member].get("rows", 0))
+        self.missing.restore(lives.values())
 
     def add_file(self, file: StagedFile) -> None:
         """A staged file that is to be seen, unless its sink was removed meanwhile."""
@@ -222,6 +225,7 @@ class Results:
         """A query is gone."""
         life = self.lives.setdefault(query, {})
         life["to"] = dict(ends)
+        self.missing.ended(life)
         self.one_time.pop(query, None)
         if query in self.measures:
             self.measures[query].until_s = time.time()

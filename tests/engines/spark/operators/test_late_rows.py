@@ -102,7 +102,12 @@ def test_a_row_is_in_the_windows_that_were_open(spark: SparkSession) -> None:
         }
         assert by_end(engine.results("sessions")) == {3: 1, 15: 2, 28: 16}
         assert engine.results("everything").to_pylist() == [{"n": 9, "v": 2**9 - 1}]
-        assert engine.status().queries["tumbling"].late_rows == 6
+        status = engine.status()
+        assert status.streams["s"].late_rows == 6
+        missed = {name: status.queries[name].late_rows for name in ("tumbling", "long", "sliding", "united")}
+        assert missed == {"tumbling": 4, "long": 3, "sliding": 4, "united": 4}
+        assert [status.queries[name].late_rows for name in ("sessions", "counted", "joined")] == [6, 6, 6]
+        assert [status.queries[name].late_rows for name in ("everything", "plain", "by_key")] == [0, 0, 0]
         assert wrong(engine, spark) == {}
 
 
