@@ -127,7 +127,8 @@ class Author:
             self._freed, self._created = set(), []
             statements = [self._good() for _ in range(at)]
             statements.append(self._draw.choice(list(self._bad())))
-            statements += [self._good() for _ in range(self._draw.randint(0, 1))]
+            # Nothing that could make the text good again, by dropping what must not be created.
+            statements += [one for one in (self._create_stream(),) if one is not None]
         after, self.world, created = self.world, before, list(self._created)
 
         def accepted() -> None:
