@@ -316,7 +316,8 @@ class Membership:
         if self.is_moving(query, lambda: self.suspend(query)):
             return
         if found[0].base != found[0].name and len(found[0].members) == 1:
-            self._back.pop(found[0].name, None)
+            if self._back.pop(found[0].name, None) is not None:  # or a restart would bring it back, not held
+                self._log.set("back", self._back)
             self._of.hold(found[0].name, held=True)
         else:
             self.split(query, suspended=True)
