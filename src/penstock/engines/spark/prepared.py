@@ -18,11 +18,12 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 
 from penstock.engines.spark.operators.base import Released, quote
 from penstock.engines.spark.session import is_alive, is_local
@@ -241,6 +242,16 @@ def _collected(frame: DataFrame) -> pa.Table:
     table = pa.Table.from_batches(batches)
     columns = [column.cast(_nullable(column.type)) for column in table.columns]
     return pa.Table.from_arrays(columns, names=table.column_names)
+
+
+def as_collected(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column as it would come out of a job that copies it."""
+    return column.cast(_collected_type(column.type))
+
+
+@lru_cache(maxsize=1000)
+def _collected_type(type_: pa.DataType) -> pa.DataType:
+    return _nullable(to_arrow_type(from_arrow_type(type_), timezone="UTC"))
 
 
 def _nullable(type_: pa.DataType) -> pa.DataType:

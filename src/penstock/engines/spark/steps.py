@@ -141,7 +141,7 @@ class UnitRunner:
         part, job = self.part(edges, lambda: self.compiler.entry(edges))
         (name,) = entry_inputs(edges).values()
         stored = {alias: self.relations(relation, epoch) for relation, alias in part.relations.items()}
-        job.run({name: rows, **stored})
+        job.run(part.inputs({name: rows, **stored}))
 
     def rows(self, port: Port, batches: list[Batch]) -> pa.Table:
         """Batches of a queue as its port lays them out."""
@@ -224,7 +224,7 @@ class _Step:
 
     def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
         """Runs a part; what comes out goes where it belongs."""
-        given = dict(tables)
+        given = part.inputs(tables)
         for name, alias in part.relations.items():
             given[alias] = self._of.relations(name, self._epoch)
         for use in part.rosters:
@@ -232,7 +232,7 @@ class _Step:
             if use.index is not None and bounds is not None:
                 rows = given[use.rows]
                 given[use.rows] = rows.append_column(use.bucket, bucketed(rows, use.index.column, bounds))
-        outputs = part.outputs(job.run(given))
+        outputs = part.outputs(job.run(given), given)
         self._count(job)
         for target, table in outputs.items():
             self._put(target, table)

@@ -7,20 +7,32 @@ operator, which says what to keep of them. Several outputs of a job are one fram
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, assert_never
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.engines.spark import copied
+from penstock.engines.spark.copied import Output, Rows
 from penstock.engines.spark.layouts import Layouts, takes_late_rows
 from penstock.engines.spark.operators import stateless
-from penstock.engines.spark.operators.base import LATE, Layout, Released, StatefulOperator
+from penstock.engines.spark.operators.base import (
+    ARRIVED,
+    LATE,
+    ROW,
+    TIME,
+    Layout,
+    Released,
+    StatefulOperator,
+)
 from penstock.engines.spark.rosters import BUCKET, FROM, STREAM, TO, Index, index_of
 from penstock.model.graph import Edge, Graph, Port
 from penstock.model.operators import (
     Aggregate,
+    Column,
     Join,
     Operator,
     Project,
@@ -85,15 +97,31 @@ class Part:
     """What one job of a unit does: SQL over inputs, and where what comes out goes."""
 
     released: Released
-    targets: tuple[Target, ...]
+    targets: Mapping[Target, Output]
     relations: Mapping[str, str]  # inputs that hold stored relations, by the relation's name
     rosters: tuple[RosterUse, ...]
     together: bool  # whether rows must meet in one partition
+    numbered: str | None = None  # the input whose rows are numbered, for copies
 
-    def outputs(self, table: pa.Table) -> dict[Target, pa.Table]:
-        """What came out, by where it goes."""
+    def inputs(self, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+        """What goes in, with the numbers of rows."""
+        given = dict(tables)
+        if self.numbered is not None:
+            rows = given[self.numbered]
+            numbers = pa.array(np.arange(rows.num_rows, dtype=np.int32))
+            given[self.numbered] = rows.append_column(ROW, numbers)
+        return given
+
+    def outputs(self, table: pa.Table, given: Mapping[str, pa.Table]) -> dict[Target, pa.Table]:
+        """What came out of what was given, by where it goes."""
+        went_in = given[self.numbered] if self.numbered is not None else None
+        return {
+            target: self.targets[target].whole(rows, went_in) for target, rows in self._apart(table).items()
+        }
+
+    def _apart(self, table: pa.Table) -> dict[Target, pa.Table]:
         if len(self.targets) == 1:
-            return {self.targets[0]: table}
+            return dict.fromkeys(self.targets, table)
         found = {}
         for tag, target in enumerate(self.targets):
             rows = table.filter(pc.equal(table["tag"], tag))
@@ -116,23 +144,31 @@ class Compiler:
 
     def entry(self, edges: tuple[Edge, ...]) -> Part:
         """The job over rows of queues, those that these edges read."""
-        text = _Text(self)
-        for port in dict.fromkeys(edge.port for edge in edges):
-            name = f"q{len(text.inputs)}"
-            text.inputs[name] = self.layouts.ports[port].columns
+        if len(entry_inputs(edges)) == 1:
+            part = self._entry(edges, numbered=True)
+            if any(output.copies for output in part.targets.values()):
+                return part
+        return self._entry(edges, numbered=False)
+
+    def _entry(self, edges: tuple[Edge, ...], *, numbered: bool) -> Part:
+        text = _Text(self, numbered=numbered)
+        for port, name in entry_inputs(edges).items():
+            columns = text.layout(port).columns
+            text.inputs[name] = columns
+            origins = {column: column for column in columns if column != ROW} if numbered else {}
             for edge in edges:
                 if edge.port == port:
-                    text.arriving[edge.reader, edge.slot] = name
-        return text.part()
+                    text.arriving[edge.reader, edge.slot] = Rows(name, origins)
+        return text.part(name if numbered else None)
 
     def release(self, node: str, variant: str) -> Part:
         """The job over what a stateful operator releases."""
-        text = _Text(self)
+        text = _Text(self, numbered=False)
         released = self.stateful[node].released(variant)
         text.inputs.update(released.inputs)
         text.together = True
         text.emit(Port(node), text.add(released.sql))
-        return text.part()
+        return text.part(None)
 
 
 def alone(graph: Graph, query: str) -> UnitPlace:
@@ -162,76 +198,98 @@ class _Text:
     """SQL that grows from its inputs upwards."""
 
     of: Compiler
+    numbered: bool  # whether rows have the numbers with which they went in
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    arriving: dict[tuple[str, int], str] = field(default_factory=dict)
-    outputs: list[tuple[Target, str]] = field(default_factory=list)
+    arriving: dict[tuple[str, int], Rows] = field(default_factory=dict)
+    outputs: dict[Target, tuple[str, Output]] = field(default_factory=dict)
     relations: dict[str, str] = field(default_factory=dict)
     rosters: list[RosterUse] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     together: bool = False
 
-    def add(self, select: str) -> str:
+    def layout(self, port: Port) -> Layout:
+        """The columns at a port, within this job."""
+        return replace(self.of.layouts.ports[port], row=self.numbered)
+
+    def add(self, select: str, origins: Mapping[str, str] | None = None) -> Rows:
         """One more named SELECT."""
         name = f"r{len(self.steps)}"
         self.steps.append(f"{name} AS ({select})")
-        return name
+        return Rows(name, (origins or {}) if self.numbered else {})
 
-    def emit(self, port: Port, rows: str) -> None:
+    def put_out(self, target: Target, rows: Rows, columns: Sequence[Column]) -> None:
+        """Columns of rows leave the job."""
+        self.outputs[target] = copied.select(columns, rows)
+
+    def emit(self, port: Port, rows: Rows) -> None:
         """Rows come out of a port: to operators of the unit, queues and sinks."""
         graph, place = self.of.graph, self.of.place
         for edge in graph.edges[port.node]:
             if edge.port == port and edge in place.direct:
                 self.arriving[edge.reader, edge.slot] = rows
         if port in place.exits:
-            columns = stateless.listed(self.of.layouts.ports[port].columns)
-            self.outputs.append((ToQueue(port), f"SELECT {columns} FROM {rows}"))
+            self.put_out(ToQueue(port), rows, stateless.as_they_are(self.of.layouts.ports[port].columns))
         for edge in place.sinks:
             if edge.port == port:
                 sink = graph.nodes[edge.reader].operator
                 assert isinstance(sink, Sink)
-                select = stateless.delivered(sink.columns, rows, self.of.layouts.ports[port])
-                self.outputs.append((ToSink(edge.reader, sink.query), select))
+                columns = stateless.delivered(sink.columns, self.of.layouts.ports[port])
+                self.put_out(ToSink(edge.reader, sink.query), rows, columns)
 
-    def part(self) -> Part:
+    def part(self, numbered: str | None) -> Part:
         """Takes the rows through all operators they reach, in order."""
         for name in self.of.place.unit.operators:
             node = self.of.graph.nodes[name]
             slots = [slot for slot in range(len(node.inputs)) if (name, slot) in self.arriving]
             if slots:
                 self._operator(name, node.operator, slots)
-        selects = [select for _, select in self.outputs]
+        selects = [select for select, _ in self.outputs.values()]
         sql = selects[0] if len(selects) == 1 else _tagged(selects)
         if self.steps:
             sql = f"WITH {', '.join(self.steps)} {sql}"
-        targets = tuple(target for target, _ in self.outputs)
-        return Part(Released(sql, self.inputs), targets, self.relations, tuple(self.rosters), self.together)
+        return Part(
+            Released(sql, self.inputs),
+            {target: output for target, (_, output) in self.outputs.items()},
+            self.relations,
+            tuple(self.rosters),
+            self.together,
+            numbered,
+        )
 
     def _operator(self, name: str, operator: Operator, slots: list[int]) -> None:
-        below = [self.of.layouts.ports[port] for port in self.of.graph.nodes[name].inputs]
+        below = [self.layout(port) for port in self.of.graph.nodes[name].inputs]
         rows = self.arriving[name, slots[0]]
-        output = self.of.layouts.ports[Port(name)]
+        output = self.layout(Port(name))
+        hidden = [(column, column) for column in output.hidden]
         match operator:
             case Select(predicate=predicate):
-                self.emit(Port(name), self.add(stateless.select(predicate, rows, output)))
+                self.emit(Port(name), self.add(stateless.select(predicate, rows.name, output), rows.origins))
             case Project(columns=columns):
-                self.emit(Port(name), self.add(stateless.project(columns, rows, output)))
+                origins = {**rows.through(columns), **rows.renamed(hidden)}
+                self.emit(Port(name), self.add(stateless.project(columns, rows.name, output), origins))
             case Split(conditions=conditions):
                 for number, condition in enumerate(conditions):
-                    self.emit(Port(name, number), self.add(stateless.select(condition, rows, output)))
+                    select = stateless.select(condition, rows.name, output)
+                    self.emit(Port(name, number), self.add(select, rows.origins))
             case Union():
-                inputs = [(slot, self.arriving[name, slot], below[slot]) for slot in slots]
-                self.emit(Port(name), self.add(stateless.union(inputs, output)))
+                inputs = [(slot, self.arriving[name, slot].name, below[slot]) for slot in slots]
+                names = zip(below[slots[0]].schema.names, output.schema.names, strict=True)
+                kept = [(TIME, TIME), (ARRIVED, ARRIVED)]  # others may be this operator's
+                origins = rows.renamed([*names, *kept]) if len(slots) == 1 else {}
+                self.emit(Port(name), self.add(stateless.union(inputs, output), origins))
             case Join(relation=str(roster), roster=True):
                 self.together = True
                 exact = self.of.graph.nodes[name].inputs[0].node in self.of.layouts.logged
-                use = self._roster(roster, operator, rows, below[0], exact=exact)
-                tagged = self._tagged(use, operator, self._single(rows), below[0], output)
-                self.emit(Port(name), self.add(tagged))
+                use = self._roster(roster, operator, rows.name, below[0], exact=exact)
+                tagged = self._tagged(use, operator, self._single(rows.name), below[0], output)
+                names = zip(below[0].schema.names, output.schema.names, strict=False)
+                self.emit(Port(name), self.add(tagged, rows.renamed([*names, *hidden])))
             case Join(relation=str(relation)):
                 self.together = True
                 stored = self._relation(relation, operator)
-                select = stateless.join_relation(operator, self._single(rows), stored, below[0], output)
-                self.emit(Port(name), self.add(select))
+                select = stateless.join_relation(operator, self._single(rows.name), stored, below[0], output)
+                names = zip(below[0].schema.names, output.schema.names, strict=False)
+                self.emit(Port(name), self.add(select, rows.renamed([*names, *hidden])))
             case Aggregate() | Join():
                 for slot in slots:
                     self._remember(name, slot, below[slot])
@@ -282,13 +340,18 @@ class _Text:
         return stateless.join_roster(join, (rows, mine), (use.input, theirs), below, output, tests)
 
     def _remember(self, name: str, slot: int, below: Layout) -> None:
-        columns = stateless.listed(self.of.layouts.inputs[name, slot].columns)
+        columns = self.of.layouts.inputs[name, slot].columns
         decides = takes_late_rows(self.of.graph.nodes[name].operator)
         on_time = f" WHERE {LATE} IS NULL" if below.late and not decides else ""
-        rows = self.add(f"SELECT {columns} FROM {self.arriving[name, slot]}{on_time}")
-        select = self.of.stateful[name].remember(slot, rows)
-        self.together = self.together or select is not None
-        self.outputs.append((ToState(name, slot), select or f"SELECT {columns} FROM {rows}"))
+        arriving = self.arriving[name, slot]
+        listed = stateless.listed((*columns, *((ROW,) if self.numbered else ())))
+        rows = self.add(f"SELECT {listed} FROM {arriving.name}{on_time}", arriving.origins)
+        select = self.of.stateful[name].remember(slot, rows.name)
+        if select is None:
+            self.put_out(ToState(name, slot), rows, stateless.as_they_are(columns))
+        else:
+            self.together = True
+            self.outputs[ToState(name, slot)] = select, Output(())
 
 
 def _tagged(selects: list[str]) -> str:

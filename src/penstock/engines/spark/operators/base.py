@@ -12,6 +12,7 @@ Rows carry hidden columns beside those of their schema:
   from left to right. Only where an operator above depends on order; how many is fixed for each port.
 - `__epoch`: how often stored relations had changed when it came in. Only below joins with relations.
 - `__now`: what `now()` is for it. Only where an expression above asks.
+- `__row`: its place among the rows that went into a job. Only within that job (see `copied`).
 
 A stateful operator works in two turns. `remember` is SQL that belongs to the job which makes its input and
 says what is worth keeping of it. `advance`, between jobs, adds that to the state and decides, by the
@@ -29,7 +30,7 @@ import pyarrow as pa
 from penstock.engines.spark.store import Ref
 from penstock.model.schema import Schema
 
-TIME, LATE, ARRIVED, EPOCH, NOW = "__time", "__late", "__arrived", "__epoch", "__now"
+TIME, LATE, ARRIVED, EPOCH, NOW, ROW = "__time", "__late", "__arrived", "__epoch", "__now", "__row"
 
 #: Watermarks are microseconds: rows yet to come are not older. Nothing is known; no time, so nothing is ever
 #: out of order; nothing will come any more.
@@ -45,6 +46,7 @@ class Layout:
     late: bool = False
     epoch: bool = False
     now: bool = False
+    row: bool = False
 
     @property
     def order_columns(self) -> tuple[str, ...]:
@@ -53,8 +55,8 @@ class Layout:
 
     @property
     def hidden(self) -> tuple[str, ...]:
-        """The hidden columns, all BIGINT."""
-        asked = ((LATE, self.late), (EPOCH, self.epoch), (NOW, self.now))
+        """The hidden columns, all BIGINT but the last."""
+        asked = ((LATE, self.late), (EPOCH, self.epoch), (NOW, self.now), (ROW, self.row))
         return (TIME, ARRIVED, *self.order_columns, *(name for name, there in asked if there))
 
     @property

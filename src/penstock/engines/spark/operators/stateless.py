@@ -137,7 +137,11 @@ def _timed(text: str) -> str:
     return render(parse_expression(text).transform(replaced))
 
 
-def delivered(columns: Sequence[Column], rows: str, below: Layout) -> str:
+def as_they_are(names: Iterable[str]) -> list[Column]:
+    """Columns by name, each as it is."""
+    return [Column(name, quote(name)) for name in names]
+
+
+def delivered(columns: Sequence[Column], below: Layout) -> list[Column]:
     """What a query's result looks like, with what is needed to measure it."""
-    shown = computed(columns) if columns else listed(below.schema.names)
-    return f"SELECT {shown}, {TIME}, {ARRIVED} FROM {rows}"
+    return [*(columns or as_they_are(below.schema.names)), *as_they_are((TIME, ARRIVED))]
