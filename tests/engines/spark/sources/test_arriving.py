@@ -98,7 +98,8 @@ def test_files_are_read_as_they_come(tmp_path: Path) -> None:
     source = opened(ONE, tmp_path)
     assert source.live
     assert numbers(source, 1) == [1, 2]
-    assert source.next_us(1) == 1 + arriving.LOOK_US
+    assert source.next_us(1) == 1 + arriving.BUSY_LOOK_US
+    assert source.next_us(arriving.BUSY_US + 1) == arriving.BUSY_US + 1 + arriving.LOOK_US
     assert numbers(source, 2) == []
     arrive(tmp_path, "a.json", 3)
     (tmp_path / "in" / "_writing.json").write_text("{")

@@ -34,8 +34,9 @@ from penstock.engines.spark.sources.directory import DirectoryWatch, Found, coun
 from penstock.engines.spark.sources.options import Options
 from penstock.engines.spark.sources.walk import MOST_TOLD, FileWalk
 
-#: How often the directory is asked whether it has changed.
+#: How often the directory is asked whether it has changed; and for how long after rows came, how often then.
 LOOK_US = 20_000
+BUSY_US, BUSY_LOOK_US = 1_000_000, 5_000
 #: How many of the files that were read are looked at for changes, and how often.
 CHECKED_AT_ONCE = 20
 CHECK_US = 100_000
@@ -104,7 +105,9 @@ class Arriving:
 
     def next_us(self, now_us: int) -> int:
         """Now, if a file waits; else after a short while."""
-        return now_us if self._has_more() else now_us + LOOK_US
+        if self._has_more():
+            return now_us
+        return now_us + (BUSY_LOOK_US if now_us - self._last_us < BUSY_US else LOOK_US)
 
     def close(self) -> None:
         """Closes the file."""
