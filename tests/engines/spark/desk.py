@@ -49,7 +49,8 @@ class Desk:
     def stage(self, *values: int) -> StagedResult:
         """What the thread of a step does."""
         rows = numbers(*values)
-        return StagedResult("q", self.deliveries.stage("q", rows), np.zeros(len(values), dtype=np.int64))
+        arrived = np.zeros(len(values), dtype=np.int64)
+        return StagedResult("q", self.deliveries.stage("q", rows), arrived, rows=rows)
 
     def commit(self, *staged: StagedResult) -> None:
         """What the coordinator does with it."""
@@ -63,6 +64,13 @@ class Desk:
     def put_out(self, *values: int) -> None:
         """A step with this result."""
         self.commit(self.stage(*values))
+
+    def serve(self) -> None:
+        """What the threads do when they are to end: each sink gets all that it takes."""
+        failed: set[str] = set()
+        while (work := self.deliveries.due(failed, at_once=True)) is not None:
+            if not work.do():
+                failed.add(work.sink)
 
     def crash(self) -> None:
         """What was not recorded is forgotten, and all begins again from the log."""

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.engines.spark import serving
 from penstock.engines.spark.sinks.files import FileSink
 from penstock.engines.spark.sinks.memory import MemorySink
 from penstock.errors import EngineError, SinkError
@@ -137,12 +138,12 @@ def test_what_a_function_did_not_take_comes_after_a_restart_to_who_has_the_name(
     before = Function(raises=True)
     name = desk.readers.on_result("q", before, 100, None)
     desk.put_out(1)
-    desk.deliveries.serve_once_more()
+    desk.serve()
     desk.crash()
     desk.put_out(2)
     after = Function()
     assert desk.readers.on_result("q", after, 100, None) == name
-    desk.deliveries.serve_once_more()
+    desk.serve()
     assert after.rows == [1, 2]
     assert [n for n, _ in after.got] == sorted({n for n, _ in after.got})
     desk.commit()
@@ -192,7 +193,7 @@ def test_who_unsubscribes_leaves_nothing_behind(desk: Desk) -> None:
     function = Function(raises=True)
     name = desk.readers.on_result("q", function, 100, "mail")
     desk.put_out(1)
-    desk.deliveries.serve_once_more()
+    desk.serve()
     assert list(desk.deliveries.failing) == ["reader mail of q"]
     desk.readers.unsubscribe("q", name)
     desk.commit()
@@ -244,7 +245,7 @@ def test_a_full_disk_delays_files_and_changes_nothing_else(tmp_path: Path, files
     desk.put_out(2)
     files.cannot_write = False
     desk.put_out(3)  # behind the one that waits
-    desk.deliveries.serve_once_more()
+    desk.serve()
     assert files.rows() == function.rows == [1, 2, 3]
     desk.commit()
     desk.put_out(4)
@@ -266,7 +267,7 @@ def test_a_file_that_cannot_be_renamed_is_that_sinks_failure_and_is_tried_again(
     desk.crash()
     files.cannot_rename = False
     desk.put_out(3)
-    desk.deliveries.serve_once_more()
+    desk.serve()
     desk.commit()
     assert files.rows() == [1, 2, 3]
     assert (desk.deliveries.failing, desk.log.files(), desk.tables()) == ({}, {}, [])
@@ -280,7 +281,7 @@ def test_pauses_between_tries_grow(desk: Desk) -> None:
     pauses = []
     for _ in range(3):
         tried_s = time.time()
-        desk.deliveries.serve_once_more()
+        desk.serve()
         pauses.append(desk.deliveries.failing["reader mail of q"].next_try_s - tried_s)
     assert pauses[0] < pauses[1] < pauses[2]
 
@@ -297,10 +298,10 @@ def test_results_wait_for_a_sink_that_could_not_be_made(desk: Desk, files: Files
 
     desk.deliveries.add_failing("q", "sink k", "no such directory", make)
     desk.put_out(1)
-    desk.deliveries.serve_once_more()
+    desk.serve()
     assert desk.deliveries.problems == {"sink k": "no such directory"}
     desk.put_out(2)
-    desk.deliveries.serve_once_more()
+    desk.serve()
     assert files.rows() == [1, 2]
     assert desk.deliveries.problems == {}
 
@@ -314,6 +315,35 @@ def test_a_sink_that_is_removed_while_a_step_stages_breaks_nothing(tmp_path: Pat
     desk.commit(staged)
     assert (files.rows(), files.staged(), desk.tables()) == ([], 0, [])
     desk.close()
+
+
+def test_a_sink_that_is_made_anew_elsewhere_while_a_step_stages_gets_its_result(
+    tmp_path: Path, files: Files
+) -> None:
+    desk = Desk(tmp_path / "state", {"sink k": files})
+    desk.put_out(1)
+    staged = desk.stage(2)
+    elsewhere, function = Files(tmp_path / "elsewhere"), Function()
+    desk.deliveries.remove("sink k")
+    desk.deliveries.add("q", "sink k", elsewhere)
+    desk.readers.on_result("q", function, 100, None)
+    desk.commit(staged)
+    desk.put_out(3)
+    desk.serve()
+    desk.commit()
+    assert (files.rows(), files.staged()) == ([1], 0)
+    assert elsewhere.rows() == function.rows == [2, 3]
+    assert (desk.tables(), desk.log.files()) == ([], {})
+    desk.close()
+
+
+def test_a_sink_that_could_be_made_while_a_step_stages_gets_its_result_once(desk: Desk, files: Files) -> None:
+    desk.deliveries.add_failing("q", "sink k", "no such directory", lambda: files)
+    staged = desk.stage(1)
+    desk.serve()
+    desk.commit(staged)
+    desk.serve()
+    assert files.rows() == [1]
 
 
 def test_the_files_of_a_step_that_fails_go_at_once(tmp_path: Path, files: Files) -> None:
@@ -340,6 +370,42 @@ def test_whoever_waits_in_a_function_does_not_wait_for_itself(desk: Desk) -> Non
     desk.put_out(1)
     eventually(lambda: waited)
     assert waited[0] < 1.0
+
+
+def test_a_function_that_takes_long_holds_up_nobody_else(desk: Desk) -> None:
+    may_return, quick = threading.Event(), Function()
+    desk.readers.on_result("q", lambda _table, _position: may_return.wait(10), 100, "slow")
+    desk.readers.on_result("q", quick, 100, "quick")
+    desk.deliveries.start()
+    for n in range(5):
+        desk.put_out(n)
+    eventually(lambda: quick.rows == [0, 1, 2, 3, 4])
+    assert not may_return.is_set()
+    may_return.set()
+    assert desk.deliveries.stop() == frozenset()
+    desk.commit()
+    assert desk.tables() == []
+
+
+def test_a_function_that_never_returns_is_left_alone_in_the_end_and_gets_its_result_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving, "CLOSING_S", 0.2)
+    never, quick = threading.Event(), Function()
+    desk.readers.on_result("q", lambda _table, _position: never.wait(20), 100, "hangs")
+    desk.readers.on_result("q", quick, 100, "quick")
+    desk.deliveries.start()
+    desk.put_out(1)
+    desk.put_out(2)
+    assert desk.deliveries.stop() == {"reader hangs of q"}
+    assert quick.rows == [1, 2]
+    desk.commit()
+    desk.crash()
+    after = Function()
+    desk.readers.on_result("q", after, 100, "hangs")
+    desk.serve()
+    assert after.rows == [1, 2]
+    never.set()
 
 
 def test_a_subscriber_in_a_thread_of_its_own_gets_everything_in_order(desk: Desk) -> None:
@@ -391,7 +457,7 @@ def test_whatever_happens_everybody_gets_everything_in_order_and_nothing_stays(
             case "no renames":
                 files.cannot_rename = bool(value)
             case "serve":
-                desk.deliveries.serve_once_more()
+                desk.serve()
             case "commit":
                 desk.commit()
             case "crash":
@@ -408,7 +474,7 @@ def test_whatever_happens_everybody_gets_everything_in_order_and_nothing_stays(
     files.cannot_write = files.cannot_rename = function.raises = False
     if registered and not present:
         desk.readers.on_result("q", function, 10_000, "f")
-    desk.deliveries.serve_once_more()
+    desk.serve()
     desk.commit()
     assert files.rows() == put_out
     taken = dict(function.got)  # what comes twice has the same position

@@ -12,7 +12,7 @@ import itertools
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -22,10 +22,14 @@ import pyarrow as pa
 from penstock.engines.spark.failing import LONGEST_PAUSE_S, Failing, FailingOnes
 from penstock.engines.spark.operators.base import ARRIVED, TIME
 from penstock.engines.spark.outbox import Account, Entry, Limit, Outbox, Part
+from penstock.engines.spark.serving import Serving, Work
 from penstock.engines.spark.sinks.base import AfterCommitSink, DurableSink, Sink
 from penstock.engines.spark.sinks.memory import MemorySink
 from penstock.engines.spark.store import Ref, Store
 from penstock.engines.spark.subscribers import Subscribers
+
+#: What is busy while small tables are put together; no sink has that name.
+_GATHERING = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +52,15 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """A result on its way through a commit: staged files, and one stored table for everybody else."""
+    """A result on its way through a commit: staged files, and one stored table for everybody else.
+
+    `among` are the sinks that there were: by the commit there may be others.
+    """
 
     files: tuple[StagedFile, ...] = ()
     ref: Ref | None = None
     readers: tuple[Reader, ...] = ()
+    among: _Directory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ class _Directory:
 
 
 class Deliveries:
-    """All sinks, by name, and the thread that serves those that get results after the commit.
+    """All sinks, by name, and the threads that serve those that get results after the commit.
 
     Sinks are added and removed by the coordinator's thread; any thread may stage, read and take.
     """
@@ -93,8 +101,7 @@ class Deliveries:
         self._makers: dict[str, Callable[[], Sink]] = {}  # of sinks that could not be made yet
         self._unseen: dict[str, deque[StagedFile]] = {}  # committed files that could not be renamed yet
         self._seen: list[StagedFile] = []
-        self._thread: threading.Thread | None = None
-        self._busy = self._stopping = False
+        self._serving = Serving(self._changed, self.due, self._pause_s)
         self._gather_from_s = 0.0  # small tables are not put together before
 
     # --- which sinks there are ---
@@ -189,6 +196,15 @@ class Deliveries:
             self._store.pin(entry.ref.name for entry in entries)
         return entries, skip
 
+    def have_changed_since(self, staged: Staged) -> bool:
+        """Whether sinks have come or gone since a result was staged."""
+        return staged.among is not None and staged.among is not self._directory
+
+    def have(self, staged: Staged) -> set[str]:
+        """The sinks which are there and have that result, or will get it when it is committed."""
+        files = {file.sink for file in staged.files if self.get(file.sink) is file.where}
+        return files | {reader.name for reader in staged.readers}
+
     # --- before the commit ---
 
     def next_file(self) -> int:
@@ -201,11 +217,12 @@ class Deliveries:
         rows: pa.Table,
         parts: Mapping[str, Part] | None = None,
         names: Sequence[str] | None = None,
+        leave_out: Collection[str] = (),
     ) -> Staged:
         """Puts a result where each of the query's sinks will find it. Any thread may call it.
 
         `parts` are members with sinks of their own, and their rows in it; `names` are the sinks to be used
-        instead of those that the query has now.
+        instead of those that the query has now. Sinks that are left out get nothing.
         """
         shown = rows.drop_columns([name for name in (TIME, ARRIVED) if name in rows.column_names])
         if shown.num_rows == 0:
@@ -220,7 +237,7 @@ class Deliveries:
         readers: list[Reader] = []
         try:
             for name, part in wanted:
-                if name not in directory.sinks:
+                if name not in directory.sinks or name in leave_out:
                     continue
                 sink, number = directory.sinks[name], None
                 if isinstance(sink, DurableSink) or name in self._makers:
@@ -233,7 +250,7 @@ class Deliveries:
                         files.append(file)
                         continue
                 readers.append(Reader(name, number, part))
-            return self._stored(shown, files, readers)
+            return replace(self._stored(shown, files, readers), among=directory)
         except BaseException:
             discard(files)
             raise
@@ -326,91 +343,59 @@ class Deliveries:
             seen, self._seen = self._seen, []
             return self._outbox.account(), seen
 
-    # --- the thread ---
+    # --- serving ---
 
     def start(self) -> None:
         """Begins to serve."""
-        self._thread = threading.Thread(target=self._run, name="penstock-delivery", daemon=True)
-        self._thread.start()
+        self._serving.start()
 
     def settle(self, timeout: float = 10.0) -> None:
         """Waits until every sink has got what was posted so far, or has failed to take it."""
-        thread = self._thread
-        if thread is None or threading.current_thread() is thread:  # a function would wait for itself
-            return
-        with self._changed:
-            self._changed.wait_for(
-                lambda: not thread.is_alive() or (not self._busy and self._work() is None), timeout
-            )
+        self._serving.settle(timeout)
 
-    def stop(self) -> None:
-        """Serves what is there once more and ends; what a sink did not take stays in the outbox."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join()
+    def stop(self) -> frozenset[str]:
+        """Serves what is there once more and ends; the sinks that still have not taken what they were given.
+
+        What a sink did not take stays in the outbox.
+        """
+        busy = self._serving.close()
         self.subscribers.end_all()
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._busy = False
-                self._changed.notify_all()  # those that wait until all is served
-                while (work := self._work()) is None and not self._stopping:
-                    self._changed.wait(self._pause_s())
-                if work is None or self._stopping:
-                    break
-                self._busy = True
-            work()
-        self.serve_once_more()
-        with self._changed:
-            self._busy = False
-            self._changed.notify_all()
-
-    def serve_once_more(self) -> None:
-        """Tries everything that waits, whenever it failed last."""
-        with self._changed:
-            names = dict.fromkeys((*self._unseen, *self._makers, *self._outbox.waiting))
-        for name in names:
-            while self._once_more(name):
-                pass
-
-    def _once_more(self, name: str) -> bool:
-        with self._changed:
-            work = self._work_for(name)
-        return work is not None and work()
+        return busy
 
     def _pause_s(self) -> float | None:
         """Until something that failed is tried again."""
         next_s = self._failing.next_try_s
         return None if next_s is None else max(0.01, next_s - time.time())
 
-    def _work(self) -> Callable[[], bool] | None:
+    def due(self, without: Collection[str], *, at_once: bool) -> Work | None:
         """What is to be done next, if anything: the oldest result first, of those that need not pause."""
         now_s = time.time()
-        names = [*self._unseen, *self._makers, *self._outbox.waiting]
-        due = [name for name in names if self._failing.may_try(name, now_s)]
+        names = dict.fromkeys((*self._unseen, *self._makers, *self._outbox.waiting))
+        due = [name for name in names if name not in without]
+        if not at_once:
+            due = [name for name in due if self._failing.may_try(name, now_s)]
         found = [(self._oldest(name), work) for name in due if (work := self._work_for(name)) is not None]
         if found:
             return min(found, key=lambda one: one[0])[1]
-        scattered = self._outbox.scattered() if now_s >= self._gather_from_s else ()
-        return (lambda: self._gather(scattered)) if scattered else None
+        if at_once or _GATHERING in without or now_s < self._gather_from_s:
+            return None
+        scattered = self._outbox.scattered()
+        return Work(_GATHERING, lambda: self._gather(scattered)) if scattered else None
 
     def _oldest(self, name: str) -> int:
         entry = self._outbox.first(name)
         return -1 if entry is None or name in self._unseen else entry.n
 
-    def _work_for(self, name: str) -> Callable[[], bool] | None:
+    def _work_for(self, name: str) -> Work | None:
         if name in self._unseen:
-            return lambda: self._publish_again(name)
+            return Work(name, lambda: self._publish_again(name))
         if name in self._makers:
             make = self._makers[name]
-            return lambda: self._make(name, make)
+            return Work(name, lambda: self._make(name, make))
         sink, entry = self._directory.sinks.get(name), self._outbox.first(name)
         if entry is None or not isinstance(sink, DurableSink | AfterCommitSink):
             return None
-        return lambda: self._serve(name, sink, entry)
+        return Work(name, lambda: self._serve(name, sink, entry))
 
     def _publish_again(self, name: str) -> bool:
         while files := self._unseen.get(name):

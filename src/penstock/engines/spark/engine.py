@@ -220,7 +220,8 @@ class Engine:
         if not self._opened:
             return
         self.pause()
-        self._deliveries.stop()
+        for name in sorted(self._deliveries.stop()):
+            self._tell(f"{name} is still busy with a result; it gets that again after the next start")
         if self._coordinator.turns.failed is None:
             self._coordinator.record_deliveries()
         self._log.close()

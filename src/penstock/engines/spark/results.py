@@ -6,7 +6,7 @@ Here is also what is known of each query's life: from which offsets on it sees r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from penstock.engines.spark.one_time import first_window
 from penstock.engines.spark.operators.base import ARRIVED
 from penstock.engines.spark.outbox import Entry, Part
 from penstock.engines.spark.readers import Readers
+from penstock.engines.spark.rosters import Member
 from penstock.engines.spark.shared import SharedQueries
 from penstock.model.graph import Graph
 from penstock.model.operators import Sink
@@ -33,21 +34,26 @@ from penstock.model.operators import Sink
 class StagedResult:
     """A query's result where its sinks will find it, and when what made each row had arrived.
 
-    Of a shared query, also whose rows start where: each member's are together.
+    Of a shared query, also whose rows start where: each member's are together. `rows` are there for sinks
+    that come before the commit; of a query that has ended, none do.
     """
 
     query: str
     staged: Staged
     arrived: npt.NDArray[np.int64]
-    members: tuple[str, ...] = ()
+    whose: tuple[Member, ...] = ()
     starts: tuple[int, ...] = ()
+    rows: pa.Table | None = None
+
+    @property
+    def members(self) -> list[str]:
+        """The names of those whose rows these are."""
+        return [member.query for member in self.whose]
 
     @property
     def counts(self) -> list[int]:
         """How many rows each member has."""
-        return [
-            end - start for start, end in zip(self.starts, (*self.starts[1:], len(self.arrived)), strict=True)
-        ]
+        return _lengths(self.starts, len(self.arrived))
 
 
 class Results:
@@ -94,7 +100,7 @@ class Results:
 
     def _stage(self, query: str, rows: pa.Table) -> StagedResult:
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
-        return StagedResult(query, self.deliveries.stage(query, rows), arrived)
+        return StagedResult(query, self.deliveries.stage(query, rows), arrived, rows=rows)
 
     def _stage_shared(self, shared: str, rows: pa.Table) -> list[StagedResult]:
         """All members' rows in one go; those with sinks of their own get parts of it."""
@@ -104,14 +110,17 @@ class Results:
             return []
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
         numbers, starts = runs_of_members(rows)
-        parts: dict[str, Part] = {}
-        for number, start, end in zip(numbers, starts, (*starts[1:], len(arrived)), strict=True):
-            member = members[number]
-            if self.deliveries.has_sinks(member.query):
-                parts[member.query] = Part(start, end - start, member.titles)
-        staged = self.deliveries.stage(shared, rows, parts)
-        whose = tuple(members[number].query for number in numbers)
-        return [StagedResult(shared, staged, arrived, whose, tuple(starts))]
+        whose = tuple(members[number] for number in numbers)
+        staged = self.deliveries.stage(shared, rows, self._parts(whose, starts, len(arrived)))
+        return [StagedResult(shared, staged, arrived, whose, tuple(starts), rows)]
+
+    def _parts(self, whose: Sequence[Member], starts: Sequence[int], rows: int) -> dict[str, Part]:
+        """The rows of members that have sinks of their own, each by where they start."""
+        return {
+            member.query: Part(start, count, member.titles)
+            for member, start, count in zip(whose, starts, _lengths(starts, rows), strict=True)
+            if self.deliveries.has_sinks(member.query)
+        }
 
     def stage_drained(self, drain: Drain, sinks: Mapping[str, pa.Table]) -> StagedResult | None:
         """A query's last results, put where sinks will find them; None if there are none."""
@@ -157,9 +166,11 @@ class Results:
     ) -> None:
         """Records results, with the offsets up to which rows are in them; one-time queries are `finished`."""
         for one in results:
-            for file in one.staged.files:
-                self.add_file(file)
-            self._post(one.staged)
+            self._put_down(one.staged)
+            if one.rows is not None and self.deliveries.have_changed_since(one.staged):
+                parts = self._parts(one.whose, one.starts, len(one.arrived))
+                have = self.deliveries.have(one.staged)
+                self._put_down(self.deliveries.stage(one.query, one.rows, parts, leave_out=have))
             self._measured.append(one)
             life = self.lives.setdefault(one.query, {})
             life["rows"] = life.get("rows", 0) + len(one.arrived)
@@ -171,6 +182,12 @@ class Results:
         if results:
             self._log.put_results([(one.query, self.lives[one.query]) for one in results])
             self._log.set("next_file", self.deliveries.next_file())
+
+    def _put_down(self, staged: Staged) -> None:
+        """What was staged counts from this commit on."""
+        for file in staged.files:
+            self.add_file(file)
+        self._post(staged)
 
     def _post(self, staged: Staged) -> None:
         """One entry of the outbox for each who is to get a stored result, and is still there."""
@@ -207,8 +224,8 @@ class Results:
         self.missing.restore(lives.values())
 
     def add_file(self, file: StagedFile) -> None:
-        """A staged file that is to be seen, unless its sink was removed meanwhile."""
-        if file.sink in self.deliveries:
+        """A staged file that is to be seen, unless its sink was removed meanwhile, or is another one now."""
+        if self.deliveries.get(file.sink) is file.where:
             self._log.add_file(file.sink, file.name)
             self._files.append(file)
         else:
@@ -265,3 +282,9 @@ class Results:
             if one.members:
                 add_all([self.measures.get(name) for name in one.members], one.starts, one.arrived, now_s)
         self._measured = []
+
+
+def _lengths(starts: Sequence[int], rows: int) -> list[int]:
+    """How many rows there are from each start to the next, or to the end."""
+    ends = [*starts[1:], rows] if starts else []
+    return [end - start for start, end in zip(starts, ends, strict=True)]

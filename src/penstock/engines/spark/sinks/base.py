@@ -44,7 +44,7 @@ class DurableSink(Protocol):
 
 @runtime_checkable
 class AfterCommitSink(Protocol):
-    """A sink that gets each row at least once. It must not take long: the engine waits for it."""
+    """A sink that gets each row at least once. While it takes a result, only its own results wait."""
 
     def deliver(self, table: pa.Table, position: int) -> None:
         """Takes the rows of one commit; raises SinkError if it could not, and is then given them again."""
