@@ -1,4 +1,4 @@
-"""Serving: threads that do what is due for sinks, so that one which takes long, or never ends, holds up no other.
+"""Serving: threads that do what is due for sinks, so that one which takes long holds up no other.
 
 For each sink one thing is done at a time. There are as many threads as there is work for at once, up to a
 limit, and one that waits for more.
@@ -7,7 +7,6 @@ limit, and one that waits for more.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Protocol
@@ -50,7 +49,7 @@ class Serving:
             self._hire()
 
     def settle(self, timeout_s: float) -> None:
-        """Waits until nothing is due, or for a while; not in one of the threads, which would wait for itself."""
+        """Waits until nothing is due, or for a while; not in one of the threads: it would wait for itself."""
         if threading.current_thread() in self._threads:
             return
         with self._changed:

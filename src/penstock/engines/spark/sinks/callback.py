@@ -12,7 +12,8 @@ from penstock.errors import SinkError
 class CallbackSink:
     """Calls `function(table, position)` for each result that has rows.
 
-    It is called on a thread of the engine's, one result after the other; nothing else waits for it. If it raises, the result comes again.
+    It is called on a thread of the engine's, one result after the other; nothing else waits for it. If it
+    raises, the result comes again.
     """
 
     def __init__(self, name: str, function: Callable[[pa.Table, int], object]) -> None:
