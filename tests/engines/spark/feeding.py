@@ -51,6 +51,7 @@ class Harness:
     """A feeder and what it has delivered."""
 
     def __init__(self, root: Path, *, first_rows: int, waited_s: float) -> None:
+        self.may_read = True
         self.got: list[Ingested] = []
         self.told: list[str] = []
         self.store = Store(root / "tables")
@@ -61,7 +62,7 @@ class Harness:
             self.relations,
             letters,
             self.got.append,
-            lambda: True,
+            lambda: self.may_read,
             lambda: waited_s,
             first_rows,
             self.told.append,

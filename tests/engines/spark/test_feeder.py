@@ -44,6 +44,26 @@ def test_full_batches_follow_one_another_however_long_rows_wait(tmp_path: Path) 
     assert harness.rows("s") == list(range(3000))
 
 
+def test_files_that_wait_are_not_logged_ahead_of_steps_that_are_far_behind(tmp_path: Path) -> None:
+    """They wait where they are, and count as arrived all the same."""
+    stream = directory_of_files(tmp_path, "s")
+    for n in range(4):
+        drop(tmp_path / "s", f"{n}.json", *range(100 * n, 100 * n + 100))
+    with feeding(tmp_path, first_rows=100) as harness:
+        harness.may_read = False
+        harness.feed("s", partial(registry.make, stream, tmp_path))
+        eventually(lambda: len(harness.rows("s")) == 100)  # which told that there are more
+        drop(tmp_path / "s", "4.json", *range(400, 500))
+        time.sleep(0.3)
+        before_us = time.time_ns() // 1000
+        assert len(harness.rows("s")) == 100
+        assert harness.feeder._readers["s"].idle_us == 0  # or a heartbeat would make them late
+        harness.may_read = True
+        eventually(lambda: len(harness.rows("s")) == 500)
+        assert harness.rows("s") == list(range(500))
+        assert all(batch.arrived_s * 1e6 < before_us for one in harness.got for batch in one.batches)
+
+
 def test_a_directory_replaced_by_a_file_fails_alone_and_goes_on_where_it_stood(tmp_path: Path) -> None:
     with feeding(tmp_path) as harness:
         for name in ("doors", "temps"):

@@ -148,13 +148,16 @@ class Reader:
     def _poll(self, source: Source) -> int | None:
         """Asks once what has arrived, with room for it; how long to wait until then, None at the end."""
         now_us = clock_us()
-        if self._stopping.is_set() or (source.full_speed and not self._pace.may_read()):
+        has_to_wait = source.full_speed and not self._pace.may_read()
+        if self._stopping.is_set() or (has_to_wait and not source.live):
             self._room.release()
             return round(1e6 * TICK_S)
         most = min(MOST_ROWS, max(self._pace.first_rows, self._offset // 2))
-        arrived = source.poll(now_us, most)
+        # What is live is asked all the same: it notes when things arrive.
+        arrived = source.poll(now_us, 0 if has_to_wait else most)
         if arrived is None:
-            self.idle_us = now_us
+            if not has_to_wait:
+                self.idle_us = now_us
             self._room.release()
         else:
             self._offset += arrived.table.num_rows
@@ -162,6 +165,8 @@ class Reader:
         if source.ended:
             self._put(Ended())
             return None
+        if has_to_wait:
+            return round(1e6 * TICK_S)
         due_us = source.next_us(clock_us())
         if arrived is not None and not source.full_speed and not _is_full(arrived, most):
             due_us = max(due_us, now_us + self._pace.gather_us)

@@ -59,7 +59,6 @@ class Arriving:
     """The rows of files as they arrive."""
 
     live = True
-    full_speed = False
 
     def __init__(self, options: Options, schema: pa.Schema, reader: Reader) -> None:
         self._options = options
@@ -78,6 +77,11 @@ class Arriving:
         self._owed: dict[str, KnownFile] = {}
         self._position: Any = None
         self._begin_anew([], 0)
+
+    @property
+    def full_speed(self) -> bool:
+        """Files that wait are read as fast as somebody takes their rows."""
+        return self._has_more()
 
     def remember(self, files: Iterable[KnownFile]) -> None:
         """Files that were read before a restart; to be called before `open`."""
