@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,19 +13,19 @@ from pyspark.sql import SparkSession
 
 from penstock.engines.spark.copied import Rows, select
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.operators.base import ROW
+from penstock.engines.spark.operators.base import LATE, ROW
 from penstock.model.operators import Column
 
-ROWS = Rows("q0", {"a": "a", "b": "first"})
+ROWS = Rows("r1", "q0", {"a": "a", "b": "first"})
 
 
 def test_a_select_of_copies_and_a_sum_computes_the_sum_and_numbers_the_rows() -> None:
     sql, output = select([Column("x", "`b`"), Column("y", "a + 1"), Column("z", "a")], ROWS)
-    assert sql == "SELECT a + 1 AS `y`, __row FROM q0"
+    assert sql == "SELECT a + 1 AS `y`, __row FROM r1"
     assert (output.columns, output.copies) == (("x", "y", "z"), {"x": "first", "z": "a"})
     went_in = pa.table({"first": ["p", "q", "r"], "a": [1, 2, 3]})
     came_out = pa.table({"y": [4, 2, 4], ROW: pa.array([2, 0, 2], pa.int32())})
-    assert output.whole(came_out, went_in).to_pydict() == {
+    assert output.whole(came_out, {"q0": went_in}).to_pydict() == {
         "x": ["r", "p", "r"],
         "y": [4, 2, 4],
         "z": [3, 1, 3],
@@ -33,8 +34,19 @@ def test_a_select_of_copies_and_a_sum_computes_the_sum_and_numbers_the_rows() ->
 
 def test_a_field_of_a_struct_and_a_cast_are_no_copies() -> None:
     sql, output = select([Column("x", "a.b"), Column("y", "CAST(a AS STRING)"), Column("c", "c")], ROWS)
-    assert sql == "SELECT a.b AS `x`, CAST(a AS STRING) AS `y`, c AS `c` FROM q0"
+    assert sql == "SELECT a.b AS `x`, CAST(a AS STRING) AS `y`, c AS `c` FROM r1"
     assert output.copies == {}
+
+
+def test_there_is_a_job_only_for_what_is_computed_or_left_out() -> None:
+    everything = Rows("r1", "q0", {"a": "a", LATE: LATE}, "all")
+    copies, sums = [Column("x", "a")], [Column("x", "a + 1")]
+    assert not select(copies, everything)[1].needs_job
+    assert select(sums, everything)[1].needs_job
+    assert select(copies, replace(everything, kept="some"))[1].needs_job
+    on_time = select(copies, replace(everything, kept="on time"))[1]
+    rows = pa.table({"a": [1, 2, 3], LATE: pa.array([None, 7, None], pa.int64())})
+    assert on_time.without_job({"q0": rows}).to_pydict() == {"x": [1, 3]}
 
 
 TYPES = {
@@ -93,3 +105,38 @@ def test_copies_of_every_type_are_what_spark_would_have_made_of_them(spark: Spar
     assert copies.num_rows == 3
     assert copies.schema == through_spark.schema
     assert copies.to_pylist() == through_spark.to_pylist()
+
+
+@pytest.mark.jvm
+def test_a_query_that_selects_columns_runs_no_job_and_a_join_one_for_its_pairs(spark: SparkSession) -> None:
+    with Engine(spark=spark) as engine:
+        for name in ("power", "doors", "temps"):
+            columns = {"t": "TIMESTAMP", "k": "INT", "v": "DOUBLE"}
+            engine.create_stream(name, columns, time="t", delay="0 seconds")
+        engine.execute("CREATE CONTINUOUS QUERY plain AS SELECT v AS w, k FROM power;")
+        rows = [{"t": f"2026-01-01 00:00:{n:02}", "k": n % 3, "v": float(n)} for n in (1, 2, 3, 2, 4)]
+        engine.push("power", rows)
+        engine.end("power")
+        assert engine.settle()
+        assert engine.coordinator.totals.jobs == 0
+        assert engine.results("plain").to_pylist() == [{"w": row["v"], "k": row["k"]} for row in rows]
+        engine.execute(
+            "DROP QUERY plain; CREATE CONTINUOUS QUERY pairs AS SELECT d.v AS d, x.v AS x "
+            "FROM doors [RANGE 5 SECONDS] AS d JOIN temps [RANGE 5 SECONDS] AS x ON d.k = x.k;"
+        )
+        steps, jobs = engine.coordinator.totals.steps, engine.coordinator.totals.jobs
+        engine.push("doors", rows)
+        engine.push("temps", rows)
+        engine.end("doors")
+        engine.end("temps")
+        engine.run()
+        # The row of second 2 that comes behind second 3 is late.
+        assert sorted(map(tuple, (row.values() for row in engine.results("pairs").to_pylist()))) == [
+            (1.0, 1.0),
+            (1.0, 4.0),
+            (2.0, 2.0),
+            (3.0, 3.0),
+            (4.0, 1.0),
+            (4.0, 4.0),
+        ]
+        assert engine.coordinator.totals.jobs - jobs <= engine.coordinator.totals.steps - steps

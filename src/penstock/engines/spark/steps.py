@@ -232,8 +232,11 @@ class _Step:
             if use.index is not None and bounds is not None:
                 rows = given[use.rows]
                 given[use.rows] = rows.append_column(use.bucket, bucketed(rows, use.index.column, bounds))
-        outputs = part.outputs(job.run(given), given)
-        self._count(job)
+        if part.needs_job:
+            outputs = part.outputs(job.run(given), given)
+            self._count(job)
+        else:
+            outputs = part.without_job(given)
         for target, table in outputs.items():
             self._put(target, table)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engines.spark import copied
-from penstock.engines.spark.copied import Output, Rows
+from penstock.engines.spark.copied import Kept, Output, Rows
 from penstock.engines.spark.layouts import Layouts, takes_late_rows
 from penstock.engines.spark.operators import stateless
 from penstock.engines.spark.operators.base import (
@@ -101,22 +101,29 @@ class Part:
     relations: Mapping[str, str]  # inputs that hold stored relations, by the relation's name
     rosters: tuple[RosterUse, ...]
     together: bool  # whether rows must meet in one partition
-    numbered: str | None = None  # the input whose rows are numbered, for copies
+    numbered: tuple[str, ...] = ()  # inputs whose rows are numbered, for copies
+
+    @property
+    def needs_job(self) -> bool:
+        """Whether there is anything to compute."""
+        return any(output.needs_job for output in self.targets.values())
 
     def inputs(self, tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
         """What goes in, with the numbers of rows."""
         given = dict(tables)
-        if self.numbered is not None:
-            rows = given[self.numbered]
-            numbers = pa.array(np.arange(rows.num_rows, dtype=np.int32))
-            given[self.numbered] = rows.append_column(ROW, numbers)
+        for name in self.numbered:
+            numbers = pa.array(np.arange(given[name].num_rows, dtype=np.int32))
+            given[name] = given[name].append_column(ROW, numbers)
         return given
+
+    def without_job(self, given: Mapping[str, pa.Table]) -> dict[Target, pa.Table]:
+        """What would come out of a job that has nothing to compute, by where it goes."""
+        return {target: output.without_job(given) for target, output in self.targets.items()}
 
     def outputs(self, table: pa.Table, given: Mapping[str, pa.Table]) -> dict[Target, pa.Table]:
         """What came out of what was given, by where it goes."""
-        went_in = given[self.numbered] if self.numbered is not None else None
         return {
-            target: self.targets[target].whole(rows, went_in) for target, rows in self._apart(table).items()
+            target: self.targets[target].whole(rows, given) for target, rows in self._apart(table).items()
         }
 
     def _apart(self, table: pa.Table) -> dict[Target, pa.Table]:
@@ -144,10 +151,9 @@ class Compiler:
 
     def entry(self, edges: tuple[Edge, ...]) -> Part:
         """The job over rows of queues, those that these edges read."""
-        if len(entry_inputs(edges)) == 1:
-            part = self._entry(edges, numbered=True)
-            if any(output.copies for output in part.targets.values()):
-                return part
+        part = self._entry(edges, numbered=True)
+        if any(output.copies for output in part.targets.values()):
+            return part
         return self._entry(edges, numbered=False)
 
     def _entry(self, edges: tuple[Edge, ...], *, numbered: bool) -> Part:
@@ -158,8 +164,8 @@ class Compiler:
             origins = {column: column for column in columns if column != ROW} if numbered else {}
             for edge in edges:
                 if edge.port == port:
-                    text.arriving[edge.reader, edge.slot] = Rows(name, origins)
-        return text.part(name if numbered else None)
+                    text.arriving[edge.reader, edge.slot] = Rows(name, name, origins, "all")
+        return text.part()
 
     def release(self, node: str, variant: str) -> Part:
         """The job over what a stateful operator releases."""
@@ -168,7 +174,7 @@ class Compiler:
         text.inputs.update(released.inputs)
         text.together = True
         text.emit(Port(node), text.add(released.sql))
-        return text.part(None)
+        return text.part()
 
 
 def alone(graph: Graph, query: str) -> UnitPlace:
@@ -211,11 +217,19 @@ class _Text:
         """The columns at a port, within this job."""
         return replace(self.of.layouts.ports[port], row=self.numbered)
 
-    def add(self, select: str, origins: Mapping[str, str] | None = None) -> Rows:
-        """One more named SELECT."""
+    def add(
+        self,
+        select: str,
+        of: Rows | None = None,
+        origins: Mapping[str, str] | None = None,
+        kept: Kept = "some",
+    ) -> Rows:
+        """One more named SELECT; `of` the rows it is made of, if those are of one input."""
         name = f"r{len(self.steps)}"
         self.steps.append(f"{name} AS ({select})")
-        return Rows(name, (origins or {}) if self.numbered else {})
+        if not self.numbered or of is None:
+            return Rows(name)
+        return Rows(name, of.input, of.origins if origins is None else origins, kept)
 
     def put_out(self, target: Target, rows: Rows, columns: Sequence[Column]) -> None:
         """Columns of rows leave the job."""
@@ -236,7 +250,7 @@ class _Text:
                 columns = stateless.delivered(sink.columns, self.of.layouts.ports[port])
                 self.put_out(ToSink(edge.reader, sink.query), rows, columns)
 
-    def part(self, numbered: str | None) -> Part:
+    def part(self) -> Part:
         """Takes the rows through all operators they reach, in order."""
         for name in self.of.place.unit.operators:
             node = self.of.graph.nodes[name]
@@ -253,7 +267,7 @@ class _Text:
             self.relations,
             tuple(self.rosters),
             self.together,
-            numbered,
+            tuple(name for name, columns in self.inputs.items() if ROW in columns),
         )
 
     def _operator(self, name: str, operator: Operator, slots: list[int]) -> None:
@@ -263,33 +277,35 @@ class _Text:
         hidden = [(column, column) for column in output.hidden]
         match operator:
             case Select(predicate=predicate):
-                self.emit(Port(name), self.add(stateless.select(predicate, rows.name, output), rows.origins))
+                self.emit(Port(name), self.add(stateless.select(predicate, rows.name, output), rows))
             case Project(columns=columns):
                 origins = {**rows.through(columns), **rows.renamed(hidden)}
-                self.emit(Port(name), self.add(stateless.project(columns, rows.name, output), origins))
+                select = stateless.project(columns, rows.name, output)
+                self.emit(Port(name), self.add(select, rows, origins, rows.kept))
             case Split(conditions=conditions):
                 for number, condition in enumerate(conditions):
                     select = stateless.select(condition, rows.name, output)
-                    self.emit(Port(name, number), self.add(select, rows.origins))
+                    self.emit(Port(name, number), self.add(select, rows))
             case Union():
                 inputs = [(slot, self.arriving[name, slot].name, below[slot]) for slot in slots]
                 names = zip(below[slots[0]].schema.names, output.schema.names, strict=True)
                 kept = [(TIME, TIME), (ARRIVED, ARRIVED)]  # others may be this operator's
-                origins = rows.renamed([*names, *kept]) if len(slots) == 1 else {}
-                self.emit(Port(name), self.add(stateless.union(inputs, output), origins))
+                origins = rows.renamed([*names, *kept])
+                of = rows if len(slots) == 1 else None
+                self.emit(Port(name), self.add(stateless.union(inputs, output), of, origins, rows.kept))
             case Join(relation=str(roster), roster=True):
                 self.together = True
                 exact = self.of.graph.nodes[name].inputs[0].node in self.of.layouts.logged
                 use = self._roster(roster, operator, rows.name, below[0], exact=exact)
                 tagged = self._tagged(use, operator, self._single(rows.name), below[0], output)
                 names = zip(below[0].schema.names, output.schema.names, strict=False)
-                self.emit(Port(name), self.add(tagged, rows.renamed([*names, *hidden])))
+                self.emit(Port(name), self.add(tagged, rows, rows.renamed([*names, *hidden])))
             case Join(relation=str(relation)):
                 self.together = True
                 stored = self._relation(relation, operator)
                 select = stateless.join_relation(operator, self._single(rows.name), stored, below[0], output)
                 names = zip(below[0].schema.names, output.schema.names, strict=False)
-                self.emit(Port(name), self.add(select, rows.renamed([*names, *hidden])))
+                self.emit(Port(name), self.add(select, rows, rows.renamed([*names, *hidden])))
             case Aggregate() | Join():
                 for slot in slots:
                     self._remember(name, slot, below[slot])
@@ -345,7 +361,8 @@ class _Text:
         on_time = f" WHERE {LATE} IS NULL" if below.late and not decides else ""
         arriving = self.arriving[name, slot]
         listed = stateless.listed((*columns, *((ROW,) if self.numbered else ())))
-        rows = self.add(f"SELECT {listed} FROM {arriving.name}{on_time}", arriving.origins)
+        kept: Kept = "on time" if on_time and arriving.kept != "some" else arriving.kept
+        rows = self.add(f"SELECT {listed} FROM {arriving.name}{on_time}", arriving, kept=kept)
         select = self.of.stateful[name].remember(slot, rows.name)
         if select is None:
             self.put_out(ToState(name, slot), rows, stateless.as_they_are(columns))
