@@ -41,7 +41,7 @@ def spark() -> Iterator[SparkSession]:
     """Plain Spark in this process: what results are compared with."""
     from pyspark.sql import SparkSession
 
-    from penstock.engines.spark.session import BRIEF_OPTIONS
+    from penstock.engines.spark.session.session import BRIEF_OPTIONS
 
     session = (
         SparkSession.builder.master("local[2]")

@@ -185,7 +185,7 @@ def test_a_module_that_breaks_a_layer_is_found(module: str, source: str, complai
     ("module", "source"),
     [
         ("penstock.control.machine", "from penstock.policies.layout import lay_out\nimport heapq"),
-        ("penstock.engines.spark.steps", "import pyspark, time"),
+        ("penstock.engines.spark.steps.steps", "import pyspark, time"),
         ("penstock.cli", "from penstock import __version__"),
         ("penstock.model.graph", "from penstock.model.query import Query"),
     ],

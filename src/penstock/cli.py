@@ -250,7 +250,7 @@ def explain(
     Nothing runs. Files are read one after the other. EXPLAIN SELECT in a file shows a plan beside those of
     the queries that the file creates.
     """
-    from penstock.engines.spark.checks import check
+    from penstock.engines.spark.statements.checks import check
     from penstock.explain.as_json import explanation_json
     from penstock.explain.explanation import explain_files
     from penstock.explain.text import WIDTH, explanation_text

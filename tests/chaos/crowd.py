@@ -22,8 +22,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.engines.spark import distributing, session
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.results import distributing
+from penstock.engines.spark.session import session
 from penstock.errors import PenstockError
 from penstock.verify.batch import recorded
 from penstock.verify.comparison import difference

@@ -12,9 +12,9 @@ from rich.console import Console
 
 from penstock.commands import demo
 from penstock.commands.demo import Day, part, picture, report, report_json, smoothed, stale_s, statements
-from penstock.engines.spark.coordinator import Totals
-from penstock.engines.spark.measures import Latencies
-from penstock.engines.spark.status import QueryStatus, Status
+from penstock.engines.spark.results.measures import Latencies
+from penstock.engines.spark.runtime.coordinator import Totals
+from penstock.engines.spark.status.status import QueryStatus, Status
 from penstock.model.qos import QoS
 from penstock.sql.session import run
 

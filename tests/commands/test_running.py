@@ -22,11 +22,11 @@ from penstock.commands.run import (
     summary,
     summary_json,
 )
-from penstock.engines.spark.coordinator import Totals
 from penstock.engines.spark.failing import Failing
-from penstock.engines.spark.measures import Latencies
-from penstock.engines.spark.states import PartState, QueryState
-from penstock.engines.spark.status import PartStatus, QueryStatus, Status, StreamStatus
+from penstock.engines.spark.results.measures import Latencies
+from penstock.engines.spark.runtime.coordinator import Totals
+from penstock.engines.spark.status.query_states import PartState, QueryState
+from penstock.engines.spark.status.status import PartStatus, QueryStatus, Status, StreamStatus
 from penstock.errors import EngineError
 from penstock.model.qos import QoS
 from penstock.sql import session as statements

@@ -19,8 +19,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.engines.spark import session
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.session import session
 from penstock.errors import PenstockError
 from penstock.verify.schedules import usable
 from tests.soak.world import queries, statements

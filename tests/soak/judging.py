@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.outputs import result_columns
-from penstock.engines.spark.sinks.reading import list_files, read_files
+from penstock.engines.spark.results.sinks.reading import list_files, read_files
+from penstock.engines.spark.statements.outputs import result_columns
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference

@@ -19,7 +19,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from penstock.engines.spark import session
+from penstock.engines.spark.session import session
 from tests.soak.engine import DRAIN_S
 from tests.soak.gauges import Gauges, as_json, levels_off, picture
 from tests.soak.judging import judge

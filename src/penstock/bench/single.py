@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from penstock.bench.arriving import COLUMNS, Dropper
 from penstock.bench.structured import files_done, readable_since
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.session import SparkSession
+from penstock.engines.spark.session.session import SparkSession
 from penstock.errors import ExperimentError
 
 Kind = Literal["stateless", "window"]

@@ -55,7 +55,7 @@ def single(
 ) -> None:
     """One query beside plain Structured Streaming: latency and throughput, ours over theirs."""
     from penstock.bench.single import Settings, measure
-    from penstock.engines.spark import session
+    from penstock.engines.spark.session import session
 
     spark = session.make()
     try:
@@ -87,7 +87,7 @@ def overload(
 ) -> None:
     """Five times what the machine can process: memory keeps its limit, and all is processed in the end."""
     from penstock.bench.overload import measure
-    from penstock.engines.spark import session
+    from penstock.engines.spark.session import session
     from penstock.sql.quantities import size_bytes
 
     spark = session.make()

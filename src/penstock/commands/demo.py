@@ -25,10 +25,10 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.commands.run import Stop, View, asked_for, interruptible, shown_latency
-from penstock.engines.spark import session
 from penstock.engines.spark.engine import Engine, check_policy
-from penstock.engines.spark.masters import read_conf
-from penstock.engines.spark.status import QueryStatus, Status
+from penstock.engines.spark.session import session
+from penstock.engines.spark.session.masters import read_conf
+from penstock.engines.spark.status.status import QueryStatus, Status
 from penstock.experiments.figures import paint
 from penstock.policies.parsing import parse
 from penstock.sql.quantities import shown_bytes

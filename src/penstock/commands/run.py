@@ -20,11 +20,11 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.commands.reading import read_files
-from penstock.engines.spark.checks import check_all
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.masters import read_conf
-from penstock.engines.spark.status import QueryStatus, Status
-from penstock.engines.spark.status_text import problem_lines
+from penstock.engines.spark.session.masters import read_conf
+from penstock.engines.spark.statements.checks import check_all
+from penstock.engines.spark.status.status import QueryStatus, Status
+from penstock.engines.spark.status.status_text import problem_lines
 from penstock.errors import EngineError
 from penstock.model.operators import Source
 from penstock.sql.catalog import Catalog, Stream

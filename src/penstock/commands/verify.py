@@ -13,8 +13,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.commands.reading import read_files
-from penstock.engines.spark import session
-from penstock.engines.spark.masters import read_conf
+from penstock.engines.spark.session import session
+from penstock.engines.spark.session.masters import read_conf
 from penstock.policies.parsing import split_texts
 from penstock.verify.crowds import verify_crowd
 from penstock.verify.schedules import POLICIES, schedules

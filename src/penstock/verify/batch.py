@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.session import SparkSession
+from penstock.engines.spark.session.session import SparkSession
 
 
 def recorded(engine: Engine) -> dict[str, pa.Table]:

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.session import SparkSession
+from penstock.engines.spark.session.session import SparkSession
 from penstock.errors import EngineError, ExperimentError
 from penstock.oracle.translate import translate
 from penstock.sql.dialect import tokenize

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.recording import OFFSET
-from penstock.engines.spark.session import PySparkException, SparkSession
-from penstock.engines.spark.skipping import Skipped
+from penstock.engines.spark.results.recording import OFFSET
+from penstock.engines.spark.session.session import PySparkException, SparkSession
+from penstock.engines.spark.steps.skipping import Skipped
 from penstock.verify.batch import evaluate
 
 

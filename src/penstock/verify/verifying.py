@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.operators.base import NOW
-from penstock.engines.spark.session import SparkSession
-from penstock.engines.spark.skipping import Skipped
+from penstock.engines.spark.session.session import SparkSession
+from penstock.engines.spark.steps.skipping import Skipped
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference

@@ -25,8 +25,8 @@ from penstock.bench.arriving import Dropper
 from penstock.bench.many.mixes import JOINED_S, Question, Setting
 from penstock.bench.structured import files_done, readable_since
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.fan_out import DIRECTORY, by_member
-from penstock.engines.spark.session import DataFrame, SparkSession, StreamingQuery
+from penstock.engines.spark.results.tagged_files import DIRECTORY, by_member
+from penstock.engines.spark.session.session import DataFrame, SparkSession, StreamingQuery
 
 SideName = Literal["penstock", "queries", "foreachbatch"]
 SIDES: tuple[SideName, ...] = ("penstock", "queries", "foreachbatch")

@@ -26,33 +26,36 @@ from pyspark.sql import SparkSession
 
 from penstock.control.machine import Control
 from penstock.control.partitions import ThreadPlan
-from penstock.engines.spark import looking, reading_results, recording, session
-from penstock.engines.spark.answers import ANSWERED, filled
-from penstock.engines.spark.commit_log import CommitLog
-from penstock.engines.spark.coordinator import Coordinator, Delivered
-from penstock.engines.spark.delivery import Deliveries
 from penstock.engines.spark.failing import Failing
-from penstock.engines.spark.ingest import Feed, Feeder
-from penstock.engines.spark.measures import QueryMeasures
-from penstock.engines.spark.outputs import Places
-from penstock.engines.spark.prepared import Jobs
-from penstock.engines.spark.readers import FUNCTION_ROWS, Readers
-from penstock.engines.spark.reading import MOST_ROWS
-from penstock.engines.spark.registrar import Registrar, check_policy
-from penstock.engines.spark.relations import Relations
-from penstock.engines.spark.shared import SharedQueries
-from penstock.engines.spark.sinks.files import ENCODINGS
-from penstock.engines.spark.sinks.ownership import claim
-from penstock.engines.spark.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
-from penstock.engines.spark.sinks.subscription import Subscription
-from penstock.engines.spark.skipped import SkippedRows
-from penstock.engines.spark.skipping import Skipped
-from penstock.engines.spark.sources.base import Ticket
-from penstock.engines.spark.sources.dead_letters import DeadLetters
-from penstock.engines.spark.sources.push import PushSource
-from penstock.engines.spark.statements import Statements
-from penstock.engines.spark.status import Status
-from penstock.engines.spark.store import MEMORY_BYTES, Store
+from penstock.engines.spark.ingest.feeder import Feed, Feeder
+from penstock.engines.spark.ingest.reading import MOST_ROWS
+from penstock.engines.spark.ingest.relations import Relations
+from penstock.engines.spark.ingest.sources.base import Ticket
+from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
+from penstock.engines.spark.ingest.sources.push import PushSource
+from penstock.engines.spark.results import reading as reading_results
+from penstock.engines.spark.results import recording
+from penstock.engines.spark.results.delivery import Deliveries
+from penstock.engines.spark.results.measures import QueryMeasures
+from penstock.engines.spark.results.readers import FUNCTION_ROWS, Readers
+from penstock.engines.spark.results.sinks.files import ENCODINGS
+from penstock.engines.spark.results.sinks.ownership import claim
+from penstock.engines.spark.results.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
+from penstock.engines.spark.results.sinks.subscription import Subscription
+from penstock.engines.spark.runtime.coordinator import Coordinator, Delivered
+from penstock.engines.spark.session import session
+from penstock.engines.spark.sharing.shared import SharedQueries
+from penstock.engines.spark.statements.outputs import Places
+from penstock.engines.spark.statements.registrar import Registrar, check_policy
+from penstock.engines.spark.statements.statements import Statements
+from penstock.engines.spark.status import snapshot as looking
+from penstock.engines.spark.status.answers import ANSWERED, filled
+from penstock.engines.spark.status.status import Status
+from penstock.engines.spark.steps.prepared import Jobs
+from penstock.engines.spark.steps.skipped import SkippedRows
+from penstock.engines.spark.steps.skipping import Skipped
+from penstock.engines.spark.storage.commit_log import CommitLog
+from penstock.engines.spark.storage.store import MEMORY_BYTES, Store
 from penstock.errors import EngineError, closest
 from penstock.policies.registry import DEFAULT
 from penstock.sql.builder import literal

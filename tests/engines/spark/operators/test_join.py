@@ -31,7 +31,7 @@ from penstock.engines.spark.operators.base import (
 )
 from penstock.engines.spark.operators.join import StreamJoin
 from penstock.engines.spark.operators.join_state import MOST_PIECES
-from penstock.engines.spark.store import Ref
+from penstock.engines.spark.storage.store import Ref
 from penstock.model.operators import Join, Source, widened
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema

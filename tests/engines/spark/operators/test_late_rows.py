@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from penstock.engines.spark import ingest
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.ingest import feeder as ingest
 from penstock.engines.spark.operators.base import LATE
 from penstock.engines.spark.operators.grouping import SINCE
 from penstock.oracle.translate import translate

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.workers import Workers
+from penstock.engines.spark.runtime.workers import Workers
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference

@@ -27,7 +27,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from penstock.engines.spark.store import Ref
+from penstock.engines.spark.storage.store import Ref
 from penstock.model.schema import Schema
 
 TIME, LATE, ARRIVED, EPOCH, NOW, ROW = "__time", "__late", "__arrived", "__epoch", "__now", "__row"

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock.engines.spark.operators.base import Piece, State, Tools
 from penstock.engines.spark.operators.join_windows import Mask, Numbers
-from penstock.engines.spark.store import Ref
+from penstock.engines.spark.storage.store import Ref
 
 SINCE, UNTIL, FLOOR = "__since", "__until", "__floor"
 

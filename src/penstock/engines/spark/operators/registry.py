@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from penstock.engines.spark.layouts import Layouts
 from penstock.engines.spark.operators.base import StatefulOperator
 from penstock.engines.spark.operators.count_aggregate import CountAggregate
 from penstock.engines.spark.operators.grouping import Grouping
 from penstock.engines.spark.operators.join import StreamJoin
+from penstock.engines.spark.operators.layouts import Layouts
 from penstock.engines.spark.operators.over_nothing import OverNothing, over_nothing
 from penstock.engines.spark.operators.session_aggregate import SessionAggregate
 from penstock.engines.spark.operators.window_aggregate import WindowAggregate

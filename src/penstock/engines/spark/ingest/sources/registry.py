@@ -1,0 +1,59 @@
+"""The source of a stream, by its format and options.
+
+| format | with | source |
+| --- | --- | --- |
+| `csv`, `json`, `parquet` | `path` | files, replayed at a pace |
+| `csv`, `json`, `parquet` | `path`, `arriving 'true'` | a directory that files keep arriving in |
+| `generator` | | made-up rows |
+| `push` | | rows pushed from Python |
+| any other | | a source of Structured Streaming |
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from penstock.engines.spark.ingest.sources.arriving import Arriving
+from penstock.engines.spark.ingest.sources.base import Source
+from penstock.engines.spark.ingest.sources.files import FORMATS, Files, make_reader
+from penstock.engines.spark.ingest.sources.generator import Generator
+from penstock.engines.spark.ingest.sources.options import Options
+from penstock.engines.spark.ingest.sources.pace import read_pace
+from penstock.engines.spark.ingest.sources.push import PushSource
+from penstock.engines.spark.ingest.sources.replay import Replay
+from penstock.engines.spark.ingest.sources.types import arrow_schema
+from penstock.errors import SourceError
+from penstock.sql.catalog import Stream
+
+
+def make(stream: Stream, base_dir: Path) -> Source:
+    """The source that brings the stream's rows; SourceError if its options make no sense."""
+    options = Options(f"stream '{stream.name}'", stream.options, base_dir)
+    try:
+        schema = arrow_schema(stream.schema)
+    except SourceError as problem:
+        raise SourceError(f"{options.owner}, {problem}") from None
+    for name in ("idle", "retention"):
+        options.check_duration(name)
+    source: Source
+    if stream.format in FORMATS:
+        reader = make_reader(stream.format, options, schema)
+        if options.flag("arriving", False):
+            options.has("rate")  # What plans are costed with; files come when they come.
+            source = Arriving(options, schema, reader)
+        else:
+            source = Replay(Files(options, schema, reader), schema, read_pace(options, stream.time))
+    elif stream.format == "generator":
+        pace = read_pace(options, stream.time)
+        source = Replay(Generator(options, schema, pace), schema, pace)
+    elif stream.format == "push":
+        options.has("rate")
+        source = PushSource(stream.name, schema)
+    else:
+        # Imported here: it alone needs pyspark.
+        from penstock.engines.spark.ingest.sources.structured import StructuredSource
+
+        options.has("rate")
+        return StructuredSource(stream.name, stream.format, options.rest(), schema)
+    options.finish()
+    return source

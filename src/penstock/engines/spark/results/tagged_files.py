@@ -1,0 +1,147 @@
+"""Results of shared queries, on their way to the members.
+
+A step's result is one file for all members, sorted by their numbers, so that who reads one member's rows
+passes over most of the others'. A file for each member and step would cost more than the step. Each member's
+own directory is filled when many files have come together, and when the engine pauses or closes: rows move
+there in one commit (`distributing`).
+
+    out/
+      .shared/shape-0a1b2c3d/part-000000000017.parquet    rows of all members
+      hot_rooms/part-000000000042.parquet                 rows of one, moved
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from penstock.engines.spark.results.delivery import StagedFile, discard
+from penstock.engines.spark.results.sinks.files import FileSink
+from penstock.engines.spark.steps.rosters import Member
+from penstock.plan.shapes import MEMBER
+
+#: Rows that are read or passed over together.
+_GROUP_ROWS = 8192
+#: The greatest number that fits two bytes.
+_SHORT = np.iinfo(np.uint16).max
+#: A query's own directory, for columns; and the number of the next file.
+Sink = Callable[[str, pa.Schema], FileSink]
+Number = Callable[[], int]
+#: The directory of files that hold rows of many queries.
+DIRECTORY = ".shared"
+
+
+def sorted_by_member(rows: pa.Table, live: Sequence[int]) -> pa.Table:
+    """The rows of members that are still there, each member's together and in their order."""
+    numbers = np.asarray(rows[MEMBER])
+    if len(numbers) and numbers.min() >= 0 and numbers.max() <= _SHORT:
+        numbers = numbers.astype(np.uint16)  # which numpy sorts by counting, seven times as fast
+    order = np.argsort(numbers, kind="stable")
+    kept = order[np.isin(numbers[order], live)]
+    return rows.combine_chunks().take(pa.array(kept))
+
+
+def runs_of_members(rows: pa.Table) -> tuple[list[int], list[int]]:
+    """Whose rows these are and where each one's start, of rows that are sorted by member."""
+    numbers = np.asarray(rows[MEMBER])
+    if not len(numbers):
+        return [], []
+    starts = np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+    return numbers[starts].tolist(), starts.tolist()
+
+
+def by_member(rows: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    """Each member's rows, of rows that are sorted by member."""
+    numbers, starts = runs_of_members(rows)
+    for number, start, end in zip(numbers, starts, (*starts[1:], rows.num_rows), strict=True):
+        yield number, rows.slice(start, end - start)
+
+
+def named(rows: pa.Table, member: Member) -> pa.Table:
+    """A member's rows with its own names for the columns."""
+    return rows.rename_columns([*member.titles, *rows.column_names[len(member.titles) :]])
+
+
+def _tagged_parquet(table: pa.Table) -> pa.Buffer:
+    """Numbers without a dictionary: these files are read once or twice, and that takes half as long."""
+    stream = pa.BufferOutputStream()
+    repeated = [field.name for field in table.schema if field.name == MEMBER or _is_text(field.type)]
+    pq.write_table(
+        table, stream, row_group_size=_GROUP_ROWS, write_statistics=[MEMBER], use_dictionary=repeated
+    )
+    return stream.getvalue()
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+class TaggedFiles(FileSink):
+    """A directory with rows of many members."""
+
+    def __init__(self, root: Path, columns: pa.Schema) -> None:
+        self.moved: set[str] = set()  # files whose rows have moved and that could not be deleted
+        super().__init__(root, "parquet", columns)
+        self._encode = _tagged_parquet
+
+    @classmethod
+    def there(cls, root: Path) -> TaggedFiles | None:
+        """The files in a directory, if there are any."""
+        found = sorted(root.glob("part-*.parquet"))
+        return cls(root, pq.read_schema(found[0]).remove_metadata()) if found else None
+
+    def files(self) -> list[Path]:
+        """The files that readers may see, oldest first."""
+        return sorted(path for path in self._root.glob("part-*.parquet") if path.name not in self.moved)
+
+    def read(self, files: Sequence[Path], member: Member) -> pa.Table:
+        """One member's rows in some of the files."""
+        if not files:
+            return named(self._columns.empty_table().drop_columns([MEMBER]), member)
+        paths = [str(path) for path in files]
+        found = ds.dataset(paths, schema=self._columns, format="parquet").to_table(
+            filter=pc.field(MEMBER) == member.number
+        )
+        return named(found.drop_columns([MEMBER]), member)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Deletes files: their rows have moved."""
+        for name in names:
+            try:
+                (self._root / name).unlink(missing_ok=True)
+            except OSError:
+                self.moved.add(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """Rows that were staged in members' own directories, and the names of the files they are from."""
+
+    files: tuple[str, ...]
+    staged: tuple[StagedFile, ...]
+
+
+def move(files: Sequence[Path], members: Sequence[Member], sink_of: Sink, number: Number) -> Moved:
+    """Stages the rows of tagged files in members' directories; they are seen once that is committed."""
+    rows = pa.concat_tables([pq.read_table(path) for path in files])
+    known = {member.number: member for member in members}
+    staged: list[StagedFile] = []
+    try:
+        for found, part in by_member(sorted_by_member(rows, list(known))):
+            member = known[found]
+            mine = named(part.drop_columns([MEMBER]), member)
+            sink = sink_of(member.query, mine.schema.remove_metadata())
+            name = sink.stage(mine, number())
+            if name is not None:
+                staged.append(StagedFile(member.query, sink, name))
+    except BaseException:
+        discard(staged)
+        raise
+    return Moved(tuple(path.name for path in files), tuple(staged))

@@ -1,0 +1,72 @@
+"""Parting: what operators remember of a member goes with it to another shared query, and comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pyarrow.compute as pc
+
+from penstock.engines.spark.operators.base import UNKNOWN, Piece, State
+from penstock.engines.spark.steps.progress import Progress
+from penstock.engines.spark.storage.store import Store
+from penstock.model.graph import Graph
+from penstock.plan.shapes import MEMBER
+
+
+def pairs(graph: Graph, one: str, other: str) -> list[tuple[str, str]]:
+    """The operators that two shared queries of one shape have not in common."""
+    members = graph.members
+    return [(a, b) for a, b in zip(members[one], members[other], strict=True) if a != b]
+
+
+def take_along(progress: Progress, store: Store, operators: Sequence[tuple[str, str]], member: int) -> None:
+    """What is remembered of a member moves from the first of each pair to the second, which is new."""
+    for before, name in operators:
+        state = progress.states.get(before)
+        if state is not None:
+            progress.outputs[name] = progress.outputs.get(before, UNKNOWN)
+            progress.put_state(name, _part(store, state, member, mine=True))
+            progress.put_state(before, _part(store, state, member, mine=False))
+        for (operator, slot), mark in list(progress.marks.items()):
+            if operator == before:
+                progress.put_mark(name, slot, mark)
+
+
+def bring_along(progress: Progress, store: Store, operators: Sequence[tuple[str, str]]) -> None:
+    """What is remembered of members moves from the second of each pair, which will go, to the first."""
+    for name, before in operators:
+        theirs, mine = progress.states.get(name, State()), progress.states.pop(before, State())
+        numbers = {
+            key: max(theirs.numbers.get(key, UNKNOWN), mine.numbers.get(key, UNKNOWN))
+            for key in {*theirs.numbers, *mine.numbers}
+        }
+        brought = [piece for piece in mine.pieces if _is_tagged(store, piece)]  # the rest they have, too
+        if brought:
+            progress.put_state(name, State((*theirs.pieces, *brought), numbers))
+
+
+def _part(store: Store, state: State, number: int, *, mine: bool) -> State:
+    """What is remembered of a member, or of the others; numbers about a piece begin with its name.
+
+    What belongs to nobody, as rows of a join's other side may, both need.
+    """
+    pieces, numbers = [], dict(state.numbers)
+    for piece in state.pieces:
+        table = store.get(piece.ref)
+        if MEMBER not in table.column_names and not mine:
+            pieces.append(piece)
+            continue
+        part = table
+        if MEMBER in table.column_names:
+            part = table.filter((pc.equal if mine else pc.not_equal)(table[MEMBER], number))
+        about = {key: numbers.pop(key) for key in state.numbers if key.startswith(f"{piece.ref.name}:")}
+        if part.num_rows:
+            ref = store.put(part, "state")
+            pieces.append(replace(piece, ref=ref))
+            numbers |= {key.replace(piece.ref.name, ref.name, 1): about[key] for key in about}
+    return State(tuple(pieces), numbers)
+
+
+def _is_tagged(store: Store, piece: Piece) -> bool:
+    return MEMBER in store.get(piece.ref).column_names

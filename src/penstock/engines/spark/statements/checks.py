@@ -1,0 +1,59 @@
+"""What the engine would refuse of a statement that means something: formats, options, columns it cannot hold.
+
+It needs no Spark, and neither reads nor writes what a path names: `explain` and `run` both ask here, before
+anything starts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from penstock.engines.spark.ingest.sources import registry as sources
+from penstock.engines.spark.ingest.sources.tables import check_table
+from penstock.engines.spark.results.sinks import registry as sinks
+from penstock.engines.spark.results.sinks.columns import result_columns
+from penstock.errors import SinkError, SourceError
+from penstock.sql.catalog import Catalog
+from penstock.sql.places import error
+from penstock.sql.reader import read
+from penstock.sql.session import apply
+from penstock.sql.statements import AlterQuery, CreateQuery, CreateSink, CreateStream, CreateTable, Statement
+
+Named = TypeVar("Named")
+
+
+def check_all(sql: str, base_dir: Path) -> Catalog:
+    """What a text creates; raises SqlError for its first statement that could not be run."""
+    catalog = Catalog()
+    for statement in read(sql):
+        catalog, _ = apply(catalog, statement, sql, time.time())
+        check(statement, catalog, sql, base_dir)
+    return catalog
+
+
+def check(statement: Statement, catalog: Catalog, sql: str, base_dir: Path) -> None:
+    """Raises SqlError at a statement of that text that could not be run; `catalog` is as it leaves it."""
+    try:
+        match statement:
+            case CreateStream(name=name) if (stream := _called(name, catalog.streams)) is not None:
+                sources.make(stream, base_dir)
+            case CreateTable(name=name) if (table := _called(name, catalog.tables)) is not None:
+                check_table(table, base_dir)
+            case CreateQuery(name=name) | AlterQuery(name=name):
+                query = _called(name, catalog.queries)
+                assert query is not None
+                result_columns(query)
+            case CreateSink(name=name):
+                sink = _called(name, catalog.sinks)
+                assert sink is not None
+                sinks.make(sink, base_dir, result_columns(catalog.queries[sink.query]))
+    except (SourceError, SinkError) as problem:
+        raise error(sql, statement.span, str(problem)) from None
+
+
+def _called(name: str, known: Mapping[str, Named]) -> Named | None:
+    """What has that name; upper and lower case are the same."""
+    return next((one for key, one in known.items() if key.lower() == name.lower()), None)

@@ -1,0 +1,165 @@
+"""Statements: what a text asks for is applied whole or not at all, in memory, in the commit log and on disk.
+
+1. The text is read and applied to the catalog, which is a value; formats, options and columns are checked.
+2. What can go wrong outside is done: paths are looked up, tables read, directories made. Nobody sees it yet,
+   and it is undone if anything is refused.
+3. Within a commit the registrar plans the queries, and then changes memory and log. Only a defect could make
+   that last part fail; it would stop the engine.
+
+The first two run in the thread of whoever calls, one text after the other.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from penstock.engines.spark.results.sinks import registry as sinks
+from penstock.engines.spark.results.sinks.base import Sink
+from penstock.engines.spark.results.sinks.columns import result_columns
+from penstock.engines.spark.results.sinks.disk import remove_directories
+from penstock.engines.spark.results.sinks.files import FileSink
+from penstock.engines.spark.statements.checks import check
+from penstock.engines.spark.statements.inputs import Inputs, NewInputs
+from penstock.engines.spark.statements.outputs import Places
+from penstock.errors import EngineError
+from penstock.model.query import Query
+from penstock.sql.catalog import Catalog
+from penstock.sql.reader import read
+from penstock.sql.session import Answer, apply
+from penstock.sql.statements import AlterQuery, CreateQuery, Describe, Explain, SetPolicy, Show, Statement
+
+#: Seconds that a statement waits for what had a name before to be gone.
+PATIENCE_S = 30.0
+_PAUSE_S = 0.01
+
+
+class StillThereError(EngineError):
+    """Something is dropped and about to be gone, and until then nothing else can have its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One statement: the catalog before and after it, and what it says."""
+
+    statement: Statement
+    answer: Answer
+    before: Catalog
+    after: Catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A text that makes sense: its statements one after the other."""
+
+    sql: str
+    at_s: float
+    before: Catalog
+    after: Catalog
+    effects: tuple[Effect, ...]
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything is asked for but answers."""
+        return any(not isinstance(one.statement, Show | Describe | Explain) for one in self.effects)
+
+    @property
+    def created(self) -> Mapping[str, Query]:
+        """The queries that begin, as the text leaves them."""
+        return {
+            name: query
+            for name, query in self.after.queries.items()
+            if any(isinstance(s, CreateQuery) and one.name == name for s, one in self._queries())
+        }
+
+    @property
+    def altered(self) -> Sequence[Query]:
+        """The queries that were there before and are to be something else, one after the other."""
+        created = self.created
+        return [one for s, one in self._queries() if isinstance(s, AlterQuery) and one.name not in created]
+
+    @property
+    def policies(self) -> Iterator[str]:
+        """The policies that are set."""
+        return (one.statement.policy for one in self.effects if isinstance(one.statement, SetPolicy))
+
+    def _queries(self) -> list[tuple[Statement, Query]]:
+        return [(one.statement, one.answer.query) for one in self.effects if one.answer.query is not None]
+
+    def new(self, kind: str) -> Mapping[str, Any]:
+        """The streams, tables or sinks that the text creates and does not drop again."""
+        before, after = getattr(self.before, kind), getattr(self.after, kind)
+        return {name: one for name, one in after.items() if before.get(name) is not one}
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A text with all that it needs from outside, which nobody knows of yet."""
+
+    asked: Asked
+    inputs: NewInputs
+    sinks: Mapping[str, Sink]
+
+
+class Statements:
+    """Runs texts. `commit` does something within a commit, `apply` is what is to be done there."""
+
+    def __init__(
+        self,
+        places: Places,
+        inputs: Inputs,
+        catalog: Callable[[], Catalog],
+        apply: Callable[[Prepared], list[Answer]],
+        commit: Callable[[Callable[[], Any]], Any],
+    ) -> None:
+        self._places, self._inputs, self._catalog = places, inputs, catalog
+        self._apply, self._commit = apply, commit
+        self._one_at_a_time = threading.Lock()
+
+    def execute(self, sql: str) -> list[Answer]:
+        """Runs the statements of a text: all of them, or none if one is refused."""
+        with self._one_at_a_time:
+            asked = self._understood(sql)
+            with ExitStack() as undo:
+                answers = self._applied(self._prepared(asked, undo))
+                undo.pop_all()
+            return answers
+
+    def _understood(self, sql: str) -> Asked:
+        at_s = time.time()
+        before = catalog = self._catalog()
+        effects = []
+        for statement in read(sql):
+            earlier = catalog
+            catalog, answer = apply(earlier, statement, sql, at_s)
+            check(statement, catalog, sql, self._places.base)
+            effects.append(Effect(statement, answer, earlier, catalog))
+        return Asked(sql, at_s, before, catalog, tuple(effects))
+
+    def _prepared(self, asked: Asked, undo: ExitStack) -> Prepared:
+        queries = [*asked.created.values(), *asked.altered]
+        inputs = self._inputs.prepare(asked.new("streams"), asked.new("tables"), queries, asked.after, undo)
+        made: dict[str, Sink] = {}
+        for name, delivery in asked.new("sinks").items():
+            columns = result_columns(asked.after.queries[delivery.query])
+            sink = made[name] = sinks.make(delivery, self._places.base, columns)
+            if isinstance(sink, FileSink):
+                undo.callback(remove_directories, sink.prepare())
+        return Prepared(asked, inputs, made)
+
+    def _applied(self, prepared: Prepared) -> list[Answer]:
+        until_s = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                answers: list[Answer] = self._commit(partial(self._apply, prepared))
+            except StillThereError:
+                if time.monotonic() > until_s:
+                    raise
+                time.sleep(_PAUSE_S)
+            else:
+                return answers

@@ -1,0 +1,347 @@
+"""Steps: one unit over one train of batches, as Spark jobs; nothing that is known changes before a commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.control.commands import Take
+from penstock.engines.spark.ingest.stamping import read_late
+from penstock.engines.spark.operators.base import (
+    ARRIVED,
+    EPOCH,
+    LATE,
+    NOW,
+    TIME,
+    UNKNOWN,
+    Layout,
+    Released,
+    State,
+    StatefulOperator,
+)
+from penstock.engines.spark.operators.layouts import Layouts
+from penstock.engines.spark.steps.prepared import Job, Jobs
+from penstock.engines.spark.steps.rosters import Roster, bucketed
+from penstock.engines.spark.steps.skipping import LeftOut, Skipped, in_train, without
+from penstock.engines.spark.steps.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
+from penstock.engines.spark.steps.watermarks import Marks, Outputs, raise_to, spread
+from penstock.engines.spark.storage.store import Ref, Store
+from penstock.model.batch import Batch
+from penstock.model.graph import Edge, Graph, Port
+from penstock.model.operators import Join
+from penstock.policies.layout import UnitPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a batch's `ref` is here: its stored table (none without rows), its watermark, when it came.
+
+    Of a stream's batch also: the stream's number, what `now()` is, and the epoch of stored relations; of
+    others, the last epoch of their rows and the first.
+    """
+
+    ref: Ref | None
+    mark: int
+    arrived_us: int
+    stream: int = -1
+    now_us: int = 0
+    epoch: int = 0
+    first_epoch: int | None = None
+
+    @property
+    def oldest_epoch(self) -> int:
+        """No row is of an earlier one."""
+        return self.epoch if self.first_epoch is None else self.first_epoch
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of operators: watermarks of inputs; what stateful ones put out and remember."""
+
+    marks: Marks
+    outputs: Outputs
+    states: Mapping[str, State]
+
+
+@dataclass(slots=True)
+class Result:
+    """What a step came to, to be committed."""
+
+    queues: dict[Port, pa.Table] = field(default_factory=dict)
+    sinks: dict[str, pa.Table] = field(default_factory=dict)
+    states: dict[str, State] = field(default_factory=dict)
+    entry_marks: Marks = field(default_factory=dict)
+    outputs: Outputs = field(default_factory=dict)
+    jobs: int = 0
+    spark_s: float = 0.0
+    seconds: float = 0.0
+    rows: int = 0
+    skipped: tuple[Skipped, ...] = ()  # rows that the query left out, since it cannot process them
+
+
+#: A stored relation's versions up to an epoch.
+Relations = Callable[[str, int], pa.Table]
+#: The members of a shared query as they are now.
+Rosters = Callable[[str], Roster]
+
+
+class UnitRunner:
+    """Runs the steps of one unit. Not for two threads at once."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        place: UnitPlace,
+        layouts: Layouts,
+        stateful: Mapping[str, StatefulOperator],
+        jobs: Jobs,
+        store: Store,
+        relations: Relations,
+        rosters: Rosters,
+    ) -> None:
+        self.graph, self.place, self.layouts, self.stateful = graph, place, layouts, stateful
+        self.compiler = Compiler(graph, place, layouts, stateful)
+        self._jobs, self.store, self.relations, self.rosters = jobs, store, relations, rosters
+        self._parts: dict[object, tuple[Part, Job]] = {}
+        self._folds: dict[str, Job] = {}
+        joins = [graph.nodes[name].operator for name in place.unit.operators]
+        rosters_ = [one.relation for one in joins if isinstance(one, Join) and one.roster]
+        self.shared = rosters_[0] if rosters_ else None  # the shared query that this is the unit of
+        users = [graph.queries[name] for name in graph.users[place.unit.operators[0]]]
+        #: The query that this is the whole of, if it leaves out rows; and those of the last train it found.
+        self.skips = next((query.name for query in users if query.on_error == "skip"), None)
+        self.left_out: LeftOut = {}
+
+    def close(self) -> None:
+        """Gives its jobs back; there may be a unit that can use them."""
+        for job in (*(job for _, job in self._parts.values()), *self._folds.values()):
+            self._jobs.give_back(job)
+        self._parts, self._folds = {}, {}
+
+    def run(
+        self, takes: tuple[Take, ...], known: Known, rosters: Mapping[str, Roster] | None = None
+    ) -> Result:
+        """One step. What it is given it does not change; what it finds out is in the result.
+
+        `rosters` are to be used instead of what they are now.
+        """
+        result = _Step(self, known, rosters or {}).take(takes)
+        if self.left_out:
+            result.skipped = in_train(takes, self.left_out)
+        return result
+
+    def enter(self, edges: tuple[Edge, ...], rows: pa.Table, epoch: int) -> None:
+        """Takes some rows of a stream through the part of the unit that sees each row by itself."""
+        part, job = self.part(edges, lambda: self.compiler.entry(edges))
+        (name,) = entry_inputs(edges).values()
+        stored = {alias: self.relations(relation, epoch) for relation, alias in part.relations.items()}
+        job.run(part.inputs({name: rows, **stored}))
+
+    def rows(self, port: Port, batches: list[Batch]) -> pa.Table:
+        """Batches of a queue as its port lays them out."""
+        layout = self.layouts.ports[port]
+        parts = [read_late(self.store.get(batch.ref.ref)) for batch in batches]
+        if batches[0].ref.stream < 0:
+            parts = [_filled(part, layout) for part in parts]
+            return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
+        return _of_stream(pa.concat_tables(parts), batches, layout).select(list(layout.columns))
+
+    def part(self, key: object, make: Callable[[], Part]) -> tuple[Part, Job]:
+        """A part of the unit and its job, made when first needed."""
+        found = self._parts.get(key)
+        if found is None:
+            part = make()
+            found = self._parts[key] = part, self._jobs.prepare(part.released, together=part.together)
+        return found
+
+    def fold(self, released: Released) -> Job:
+        """A job of a stateful operator's own."""
+        job = self._folds.get(released.sql)
+        if job is None:
+            job = self._folds[released.sql] = self._jobs.prepare(released)
+        return job
+
+
+class _Step:
+    def __init__(self, runner: UnitRunner, known: Known, rosters: Mapping[str, Roster]) -> None:
+        self._of = runner
+        self._marks, self._outputs, self._states = dict(known.marks), dict(known.outputs), known.states
+        self._result = Result()
+        self._arrived: dict[str, dict[int, list[pa.Table]]] = {}
+        self._epoch = 0
+        self._closings: list[tuple[np.ndarray, np.ndarray]] = []
+        self._rosters = dict(rosters)
+
+    def take(self, takes: tuple[Take, ...]) -> Result:
+        """The whole step."""
+        began = time.perf_counter()
+        result, place, graph = self._result, self._of.place, self._of.graph
+        before = dict(self._marks)
+        self._enter(takes)
+        for name in place.unit.operators:
+            if name in self._of.stateful:
+                slots = range(len(graph.nodes[name].inputs))
+                grown = any(
+                    self._marks.get((name, s), UNKNOWN) > before.get((name, s), UNKNOWN) for s in slots
+                )
+                if name in self._arrived or grown:
+                    self._advance(name)
+            spread(graph, place, name, self._marks, self._outputs)
+        result.outputs = {name: self._outputs[name] for name in result.states}
+        result.seconds = time.perf_counter() - began
+        return result
+
+    def _enter(self, takes: tuple[Take, ...]) -> None:
+        """The job over the train's rows, and the watermarks that came with them."""
+        tables: dict[Port, list[pa.Table]] = {}
+        edges: list[Edge] = []
+        held = [batch.ref for take in takes for batch in take.batches]
+        self._epoch = max(h.epoch for h in held)
+        for take in takes:
+            port = take.edges[0].port
+            self._closings.append(_closing([batch.ref for batch in take.batches]))
+            for edge in take.edges:
+                key = edge.reader, edge.slot
+                raise_to(self._marks, key, take.batches[-1].ref.mark)
+                self._result.entry_marks[key] = self._marks.get(key, UNKNOWN)
+            full = [batch for batch in take.batches if batch.ref.ref is not None]
+            if full:
+                edges += take.edges
+                rows = without(self._of.rows(port, full), full, self._of.left_out.get(port.node, {}))
+                tables.setdefault(port, []).append(rows)
+        if not edges:
+            return
+        reading = tuple(sorted(set(edges), key=lambda edge: (edge.port, edge.reader, edge.slot)))
+        named = {name: pa.concat_tables(tables[port]) for port, name in entry_inputs(reading).items()}
+        self._result.rows = sum(table.num_rows for table in named.values())
+        self._job(*self._of.part(reading, lambda: self._of.compiler.entry(reading)), named)
+
+    def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
+        """Runs a part; what comes out goes where it belongs."""
+        given = part.inputs(tables)
+        for name, alias in part.relations.items():
+            given[alias] = self._of.relations(name, self._epoch)
+        for use in part.rosters:
+            given[use.input], bounds = self._roster(use.roster).table(use.index, exact=use.exact)
+            if use.index is not None and bounds is not None:
+                rows = given[use.rows]
+                given[use.rows] = rows.append_column(use.bucket, bucketed(rows, use.index.column, bounds))
+        if part.needs_job:
+            outputs = part.outputs(job.run(given), given)
+            self._count(job)
+        else:
+            outputs = part.without_job(given)
+        for target, table in outputs.items():
+            self._put(target, table)
+
+    def _roster(self, name: str) -> Roster:
+        """The same throughout a step, whoever comes or goes meanwhile."""
+        if name not in self._rosters:
+            self._rosters[name] = self._of.rosters(name)
+        return self._rosters[name]
+
+    def _put(self, target: Target, table: pa.Table) -> None:
+        result = self._result
+        match target:
+            case ToState(node, slot):
+                if table.num_rows:
+                    self._arrived.setdefault(node, {}).setdefault(slot, []).append(table)
+            case ToQueue(port):
+                table = self._closed(table)
+                before = result.queues.get(port)
+                result.queues[port] = table if before is None else pa.concat_tables([before, table])
+            case ToSink(node):
+                table = self._closed(table)
+                before = result.sinks.get(node)
+                result.sinks[node] = table if before is None else pa.concat_tables([before, table])
+
+    def _closed(self, table: pa.Table) -> pa.Table:
+        """Rows that a watermark set free arrived with that watermark."""
+        column = table[ARRIVED]
+        if column.null_count == 0:
+            return table
+        times = np.asarray(pc.fill_null(table[TIME], UNKNOWN))
+        found = np.zeros(len(times), dtype=np.int64)
+        for marks, arrived in self._closings:
+            place = np.minimum(np.searchsorted(marks, times, side="right"), len(marks) - 1)
+            found = np.maximum(found, arrived[place])
+        filled = pc.coalesce(column, pa.array(found))
+        return table.set_column(table.column_names.index(ARRIVED), ARRIVED, filled)
+
+    def _advance(self, name: str) -> None:
+        """A stateful operator's turn, and the jobs over what it releases."""
+        operator = self._of.stateful[name]
+        arrived = {slot: pa.concat_tables(parts) for slot, parts in self._arrived.pop(name, {}).items()}
+        slots = range(len(self._of.graph.nodes[name].inputs))
+        marks = tuple(self._marks.get((name, slot), UNKNOWN) for slot in slots)
+        turn = operator.advance(self._states.get(name, State()), arrived, marks, self)
+        self._result.states[name] = turn.state
+        self._outputs[name] = max(turn.mark, self._outputs.get(name, UNKNOWN))
+        for release in turn.releases:
+            make = partial(self._of.compiler.release, name, release.variant)
+            part, job = self._of.part((name, release.variant), make)
+            self._job(part, job, release.tables)
+
+    # --- what a stateful operator may do (`Tools`) ---
+
+    def put(self, table: pa.Table) -> Ref:
+        """Stores a table."""
+        return self._of.store.put(table, "state")
+
+    def get(self, ref: Ref) -> pa.Table:
+        """Loads a table."""
+        return self._of.store.get(ref)
+
+    def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
+        """Runs SQL over tables as a Spark job of its own."""
+        job = self._of.fold(released)
+        table = job.run(tables)
+        self._count(job)
+        return table
+
+    def members(self, roster: str) -> pa.Table:
+        """The members of a shared query that see their streams end, as this step knows them."""
+        return self._roster(roster).expecting()
+
+    def _count(self, job: Job) -> None:
+        self._result.spark_s += job.spark_s
+        self._result.jobs += 1
+
+
+def _closing(held: list[Held]) -> tuple[np.ndarray, np.ndarray]:
+    """The watermarks that a train brought, and when each came."""
+    marks = np.maximum.accumulate(np.array([h.mark for h in held], dtype=np.int64))
+    return marks, np.array([h.arrived_us for h in held], dtype=np.int64)
+
+
+def _of_stream(table: pa.Table, batches: list[Batch], layout: Layout) -> pa.Table:
+    """A stream's rows with the columns that all rows of a batch have alike, and their offsets."""
+    values: dict[str, list[int]] = {}
+    if layout.order:
+        values |= {"__o0": [batch.ref.stream for batch in batches], "__o1": [batch.lo for batch in batches]}
+    if layout.epoch:
+        values[EPOCH] = [batch.ref.epoch for batch in batches]
+    if layout.now:
+        values[NOW] = [batch.ref.now_us for batch in batches]
+    counts = [batch.rows for batch in batches]
+    for name, of_batches in values.items():
+        column = np.repeat(np.array(of_batches, dtype=np.int64), counts)
+        if name == "__o1":
+            column += np.concatenate([np.arange(count) for count in counts])
+        table = table.append_column(name, pa.array(column))
+    return table
+
+
+def _filled(table: pa.Table, layout: Layout) -> pa.Table:
+    """With hidden columns asked for since, by a query that began behind it: who reads it needs none."""
+    for name in layout.hidden:
+        if name not in table.column_names:
+            filler = pa.scalar(None if name == LATE else -1, pa.int64())
+            table = table.append_column(name, pa.repeat(filler, table.num_rows))
+    return table

@@ -1,0 +1,225 @@
+"""Queries that become something else while rows flow: each row is in the results of one of the two."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.engines.spark.engine import Engine
+from penstock.errors import QueryError
+from penstock.oracle.translate import translate
+from penstock.verify.batch import evaluate, recorded
+from penstock.verify.comparison import difference
+from tests.engines.spark.sharing.test_shared import SHAPES, make
+from tests.engines.spark.test_verify_lives import STREAMS, Feed, eventually, seen
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.jvm, pytest.mark.slow]
+
+
+class Altered:
+    """Queries and all that each has been."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.definitions: dict[str, list[str]] = {}
+
+    def create(self, name: str, select: str) -> None:
+        self.create_all({name: select})
+
+    def create_all(self, selects: Mapping[str, str]) -> None:
+        """In one text, so that they run together from the start."""
+        self.engine.execute("".join(f"CREATE CONTINUOUS QUERY {n} AS {s};" for n, s in selects.items()))
+        self.definitions |= {name: [select] for name, select in selects.items()}
+
+    def alter(self, name: str, select: str) -> None:
+        self.engine.execute(f"ALTER QUERY {name} AS {select};")
+        self.definitions[name].append(select)
+
+    def wait(self, name: str) -> None:
+        eventually(lambda: len(self._periods(name)) == len(self.definitions[name]))
+
+    def _periods(self, name: str) -> list[dict[str, dict[str, int]]]:
+        life = self.engine.coordinator.results.lives[name]
+        return [*life.get("before", []), {key: life[key] for key in ("from", "to") if key in life}]
+
+    def check(self, spark: SparkSession) -> None:
+        tables = recorded(self.engine)
+        assert not self.engine.coordinator.failures
+        for name, selects in self.definitions.items():
+            periods = self._periods(name)
+            assert len(periods) == len(selects), (name, periods)
+            parts = []
+            for select, period in zip(selects, periods, strict=True):
+                sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {select};"
+                parts.append(evaluate(spark, translate(sql), seen(tables, period))[name])
+            expected = pa.concat_tables([part.cast(parts[0].schema) for part in parts])
+            wrong = difference(self.engine.results(name), expected)
+            assert wrong is None, f"{name}: {selects}\n{periods}\n{wrong}"
+            for earlier, later in pairwise(periods):
+                common = earlier["to"].keys() & later["from"].keys()
+                assert {s: earlier["to"][s] for s in common} == {s: later["from"][s] for s in common}
+
+
+def test_other_constants(spark: SparkSession, tmp_path: Path) -> None:
+    """Of all shapes, of members and of queries that run alone."""
+    chance = random.Random(5)
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        queries = Altered(engine)
+        shapes = {name: shape for name, shape in SHAPES.items() if name not in ("filter", "equal")}
+        shapes["plain"] = lambda c: (
+            f"SELECT t, temp * {c.randint(1, 9)} AS x FROM temps WHERE id > {c.randint(1, 90)}"
+        )
+        for shape, write in shapes.items():
+            for n in range(3):
+                queries.create(f"{shape}_{n}", write(chance))
+        queries.create("alone", "SELECT id, room FROM temps WHERE id = 5")
+        engine.start()
+        feed = Feed(engine, 3)
+        feed.push(4, 40)
+        for turn in range(3):
+            for name in list(queries.definitions):
+                if name == "alone":
+                    queries.alter(name, f"SELECT id, room FROM temps WHERE id = {turn}")
+                elif chance.random() < 0.5:
+                    queries.alter(name, shapes[name.rpartition("_")[0]](chance))
+            feed.push(4, 40)
+            if turn == 1:
+                engine.use_policy("round-robin")
+        for name in queries.definitions:
+            queries.wait(name)
+        feed.push(8, 60)
+        feed.end()
+        engine.run("drained")
+        queries.check(spark)
+
+
+def test_something_else(spark: SparkSession, tmp_path: Path) -> None:
+    """Another shape, another stream, no constants at all; twice in a row; with sinks and subscribers."""
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        queries = Altered(engine)
+        counted = "SELECT room, count(*) AS n FROM {} GROUP BY room, window(t, '3 seconds')"
+        queries.create("q", counted.format("temps"))
+        queries.create("other", counted.format("temps"))
+        engine.execute(f"CREATE SINK k FROM q USING parquet OPTIONS (path '{tmp_path / 'copy'}');")
+        engine.execute("CREATE CONTINUOUS QUERY d AS SELECT id FROM doors;")
+        engine.start()
+        feed = Feed(engine, 4)
+        heard = engine.subscribe("q", most=100_000)
+        feed.push(6, 60)
+        queries.alter("q", counted.format("doors"))
+        queries.alter("q", "SELECT room, CAST(id AS BIGINT) AS n FROM doors")
+        feed.push(6, 60)
+        queries.alter("q", "SELECT room, count(*) AS n FROM temps [ROWS 10] GROUP BY room")
+        feed.push(6, 60)
+        queries.wait("q")
+        queries.alter("q", counted.format("temps WHERE temp > 5"))
+        feed.push(6, 60)
+        feed.end()
+        engine.run("drained")
+        queries.check(spark)
+        found = engine.results("q").num_rows
+    copied = sum(pq.read_table(path).num_rows for path in (tmp_path / "copy").glob("part-*"))
+    assert copied == found
+    assert sum(result.table.num_rows for result in heard) == found
+
+
+def test_a_restart_in_between(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        queries = Altered(engine)
+        for n in range(4):
+            queries.create(f"q{n}", f"SELECT id, temp FROM temps WHERE id > {n}")
+        queries.create("alone", "SELECT sum(id) AS s FROM doors GROUP BY window(t, '4 seconds')")
+        engine.start()
+        feed = Feed(engine, 5)
+        feed.push(5, 60)
+        queries.alter("q1", "SELECT id, temp FROM temps WHERE id > 50")
+        queries.alter("alone", "SELECT sum(id + 1) AS s FROM doors GROUP BY window(t, '4 seconds')")
+    with make(spark, tmp_path) as engine:
+        queries.engine, feed._engine = engine, engine
+        engine.start()
+        feed.push(5, 60)
+        queries.alter("q2", "SELECT id, temp FROM temps WHERE temp > 3 AND id < 40")
+        feed.push(5, 60)
+        feed.end()
+        engine.run("drained")
+        queries.check(spark)
+
+
+def test_what_is_held_cannot_be_altered(spark: SparkSession, tmp_path: Path) -> None:
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        for n in range(3):
+            engine.execute(f"CREATE CONTINUOUS QUERY q{n} AS SELECT id FROM temps WHERE id > {n};")
+        engine.suspend("q1")
+        eventually(lambda: not engine.coordinator.membership.is_moving("q1"))
+        with pytest.raises(QueryError, match="is held; resume it first"):
+            engine.execute("ALTER QUERY q1 AS SELECT id FROM temps WHERE id > 9;")
+
+
+@pytest.mark.parametrize("end", ["other constants", "another shape"])
+def test_who_fails_while_it_is_altered_can_be_stopped(spark: SparkSession, tmp_path: Path, end: str) -> None:
+    """It has become that before the rows it failed on, or it is held and becomes that when resumed."""
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        pattern = "SELECT sum(100 / (id - {})) AS x FROM temps GROUP BY window(t, '2 seconds')"
+        queries = Altered(engine)
+        queries.create_all({f"q{n}": pattern.format(n) for n in (3, 1000, 2000)})
+        queries.create("d", "SELECT id FROM doors")
+        engine.start()
+        feed = Feed(engine, 8)
+        feed.push(1, 600)  # a step fails; meanwhile:
+        new = (
+            pattern.format(3000)
+            if end == "other constants"
+            else f"{pattern.format(3000)} HAVING count(*) > 1"
+        )
+        queries.alter("q3", new)
+        life = engine.coordinator.results.lives["q3"]
+        eventually(lambda: "q3" in engine.coordinator.failures or "before" in life)
+        assert engine.settle(120) == ("q3" not in engine.coordinator.failures)
+        assert ("q3" in engine.coordinator.failures) != ("before" in life)
+        engine.execute("STOP QUERY q3;")
+        eventually(lambda: "to" in engine.coordinator.results.lives["q3"])
+        del queries.definitions["q3"]
+        feed.push(4, 60)
+        feed.end()
+        engine.run("drained")
+        queries.check(spark)
+
+
+def test_who_is_stopped_is_not_held_or_resumed_any_more(spark: SparkSession, tmp_path: Path) -> None:
+    """Even if it is being altered, and so has not stopped yet."""
+    with make(spark, tmp_path) as engine:
+        engine.execute(STREAMS)
+        queries = Altered(engine)
+        for n in range(3):
+            queries.create(f"q{n}", f"SELECT room, id FROM temps WHERE id > {n}")
+        queries.create("d", "SELECT id FROM doors")
+        engine.start()
+        feed = Feed(engine, 7)
+        feed.push(4, 40)
+        queries.alter("q1", "SELECT room, max(id) AS id FROM temps GROUP BY room, window(t, '2 seconds')")
+        engine.execute("STOP QUERY q1;")
+        for action in (engine.suspend, engine.resume):
+            with pytest.raises(QueryError, match="query 'q1' is stopped; create another"):
+                action("q1")
+        feed.push(4, 40)
+        eventually(lambda: "to" in engine.coordinator.results.lives["q1"])
+        del queries.definitions["q1"]  # its windows that were open are not put out
+        feed.push(4, 40)
+        feed.end()
+        engine.run("drained")
+        queries.check(spark)
