@@ -30,6 +30,23 @@ LAYERS = (
     "penstock.commands",
     "penstock.cli",
 )
+#: The rooms of packages that have some: each imports only those before it, but for the types in annotations.
+ROOMS = {
+    "penstock.engines.spark": (
+        "failing",
+        "session",
+        "storage",
+        "operators",
+        "ingest",
+        "steps",
+        "sharing",
+        "results",
+        "runtime",
+        "statements",
+        "status",
+        "engine",
+    ),
+}
 #: Packages that hold layers and no code of their own; everyone may import them.
 NAMESPACES = ("penstock", "penstock.engines")
 
@@ -105,6 +122,37 @@ def violations(module: str, source: str) -> Iterator[str]:
                 yield f"{module} calls {node.func.id}; control does no I/O"
 
 
+def room_of(package: str, module: str) -> str | None:
+    """The room of a package that a module is in."""
+    return module.removeprefix(f"{package}.").split(".")[0] if module.startswith(f"{package}.") else None
+
+
+def run_time_imports(tree: ast.AST) -> Iterator[str]:
+    """What a module imports when it runs, as opposed to when its types are checked."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for base in imports(node):
+                package = isinstance(node, ast.ImportFrom) and base in ROOMS
+                yield from (f"{base}.{alias.name}" for alias in node.names) if package else (base,)
+        yield from run_time_imports(node)
+
+
+def strays(package: str, module: str, source: str) -> Iterator[str]:
+    """What a module of a package imports that its room may not."""
+    rooms, room = ROOMS[package], room_of(package, module)
+    if room is None:
+        return
+    if room not in rooms:
+        yield f"{module} is in no room"
+        return
+    for imported in run_time_imports(ast.parse(source)):
+        other = room_of(package, imported)
+        if other is not None and (other not in rooms or rooms.index(other) > rooms.index(room)):
+            yield f"{module} imports {imported}, of a later room"
+
+
 def modules() -> dict[str, Path]:
     """Every module of the package, by full name."""
     found = {}
@@ -119,6 +167,32 @@ def test_every_module_keeps_to_its_layer() -> None:
     assert "penstock.model.graph" in found
     broken = [line for name, path in found.items() for line in violations(name, path.read_text("utf-8"))]
     assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("package", ROOMS)
+def test_every_module_keeps_to_its_room(package: str) -> None:
+    found = {name: path for name, path in modules().items() if room_of(package, name) is not None}
+    assert {room_of(package, name) for name in found} == {*ROOMS[package]}
+    broken = [line for name, path in found.items() for line in strays(package, name, path.read_text("utf-8"))]
+    assert not broken, "\n".join(broken)
+
+
+SPARK = "penstock.engines.spark"
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        (f"from {SPARK}.runtime.mailbox import Mailbox", f"{SPARK}.runtime.mailbox"),
+        (f"def f():\n    import {SPARK}.engine", f"{SPARK}.engine"),
+        (f"from {SPARK} import status", f"{SPARK}.status"),
+    ],
+)
+def test_a_module_that_leaves_its_room_is_found(source: str, complaint: str) -> None:
+    name = f"{SPARK}.steps.units"
+    assert list(strays(SPARK, name, source)) == [f"{name} imports {complaint}, of a later room"]
+    for_types = f"if TYPE_CHECKING:\n    from {SPARK}.runtime.coordinator import Coordinator"
+    assert not list(strays(SPARK, name, f"{for_types}\nfrom {SPARK} import failing"))
 
 
 @pytest.mark.parametrize(

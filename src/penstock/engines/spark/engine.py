@@ -125,7 +125,7 @@ class Engine:
             self._open(undo)
             undo.pop_all()
         self._opened = True
-        self._coordinator.turns.start()
+        self._coordinator.mailbox.start()
         self._deliveries.start()
         self._registrar.outputs.distributor.watch()
         if self._policy is not None and self._policy != self._coordinator.control.policy.text:
@@ -153,7 +153,7 @@ class Engine:
         self._deliveries = Deliveries(
             self._store,
             self._log.get("next_file", 0),
-            lambda: self._coordinator.turns.send(Delivered()),
+            lambda: self._coordinator.mailbox.send(Delivered()),
         )
         control = Control(
             self._log.get("policy") or self._policy or POLICY,
@@ -177,7 +177,7 @@ class Engine:
             self._store,
             self._relations,
             self._letters,
-            self._coordinator.turns.send,
+            self._coordinator.mailbox.send,
             self._may_read,
             lambda: self._coordinator.waited_s,
             self._first_batch_rows,
@@ -215,7 +215,7 @@ class Engine:
             self._feeder.stop()
         self._registrar.outputs.distributor.finish()
         self._coordinator.stop()
-        if self._coordinator.turns.failed is None:
+        if self._coordinator.mailbox.failed is None:
             self._registrar.outputs.distributor.all()
 
     def close(self) -> None:
@@ -225,7 +225,7 @@ class Engine:
         self.pause()
         for name in sorted(self._deliveries.stop()):
             self._tell(f"{name} is still busy with a result; it gets that again after the next start")
-        if self._coordinator.turns.failed is None:
+        if self._coordinator.mailbox.failed is None:
             self._coordinator.record_deliveries()
         self._log.close()
         self._opened = False
@@ -409,7 +409,7 @@ class Engine:
                 )
             wait_s = 0.1 if limit_s is None else min(0.1, max(0.0, limit_s - time.monotonic()))
             if until == "drained" and self._feeder.ended:
-                self._coordinator.turns.settled.wait(wait_s)
+                self._coordinator.mailbox.settled.wait(wait_s)
             time.sleep(0.005 if until == "drained" and self._feeder.ended else wait_s)
 
     def end_all(self) -> None:
@@ -429,7 +429,7 @@ class Engine:
             self._unlogged.pop(0)
         while (left_s := until_s - time.monotonic()) > 0:
             self.check()
-            self._coordinator.turns.settled.wait(min(left_s, 0.1))
+            self._coordinator.mailbox.settled.wait(min(left_s, 0.1))
             settled: bool | None = self._call(self._coordinator.settled)
             if settled is not None:
                 self._deliveries.settle(left_s)
@@ -439,19 +439,19 @@ class Engine:
 
     def drained(self) -> bool:
         """Whether all streams have ended and nothing is left to do."""
-        if not self._feeder.ended or not self._coordinator.turns.settled.is_set():
+        if not self._feeder.ended or not self._coordinator.mailbox.settled.is_set():
             return False
         return bool(self._call(self._coordinator.nothing_left))
 
     def _only_failing_left(self) -> bool:
         """Whether all is done but for streams that fail, again and again."""
-        if not self._feeder.stuck or not self._coordinator.turns.settled.is_set():
+        if not self._feeder.stuck or not self._coordinator.mailbox.settled.is_set():
             return False
         return bool(self._call(self._coordinator.nothing_left))
 
     def check(self) -> None:
         """Raises what made the engine stop, if something did."""
-        failed = self._coordinator.turns.failed or self._feeder.failed
+        failed = self._coordinator.mailbox.failed or self._feeder.failed
         if failed is not None:
             raise EngineError(f"the engine has stopped: {failed}") from failed
 
@@ -565,8 +565,8 @@ class Engine:
 
         Unless they wait for something else: a held query, or rows of the very streams that would be read.
         """
-        return self._coordinator.queued_bytes < self._memory / 2 or self._coordinator.turns.settled.is_set()
+        return self._coordinator.queued_bytes < self._memory / 2 or self._coordinator.mailbox.settled.is_set()
 
     def _call(self, action: Callable[[], Any]) -> Any:
         self._check_open()
-        return self._coordinator.turns.call(action)
+        return self._coordinator.mailbox.call(action)

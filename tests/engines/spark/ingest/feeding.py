@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.engines.spark.ingest.feeder import Feed, Feeder, Ingested, Standing
+from penstock.engines.spark.ingest.feeder import Feed, Feeder, Ingested, LogPosition
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.sources.base import Arrived, Source
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
@@ -70,7 +70,7 @@ class Harness:
 
     def feed(self, name: str, make: Callable[[], Source], **columns: str) -> Feed:
         """A stream that is fed from now on, whether its source can be opened or not."""
-        feed = Feed(Stream(name, Schema.of(**(columns or {"n": "long"}))), 0, None, Standing(), None, make)
+        feed = Feed(Stream(name, Schema.of(**(columns or {"n": "long"}))), 0, None, LogPosition(), None, make)
         self.feeder.add(feed, check=False)
         return feed
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.engines.spark.ingest import relations
-from penstock.engines.spark.ingest.feeder import Feed, Standing
+from penstock.engines.spark.ingest.feeder import Feed, LogPosition
 from penstock.engines.spark.ingest.sources import registry
 from penstock.engines.spark.ingest.sources.push import PushSource
 from penstock.errors import SourceError
@@ -141,7 +141,7 @@ def test_rows_pushed_while_the_log_cannot_be_written_are_refused_and_the_next_on
             return put(table, kind)
 
         monkeypatch.setattr(harness.store, "put", full)
-        harness.feeder.add(Feed(Stream("s", Schema.of(n="long")), 0, source, Standing(), None))
+        harness.feeder.add(Feed(Stream("s", Schema.of(n="long")), 0, source, LogPosition(), None))
         with pytest.raises(SourceError, match="No space left on device"):
             source.push([{"n": 1}]).wait(10)
         source.push([{"n": 2}])
@@ -164,7 +164,7 @@ def test_a_stream_that_cannot_be_opened_is_refused_when_it_is_asked_for(tmp_path
         raise OSError(36, "File name too long", "xxx")
 
     with feeding(tmp_path) as harness:
-        feed = Feed(Stream("s", Schema.of(n="long")), 0, None, Standing(), None, make)
+        feed = Feed(Stream("s", Schema.of(n="long")), 0, None, LogPosition(), None, make)
         with pytest.raises(SourceError, match="stream 's': File name too long: xxx"):
             harness.feeder.add(feed)
         assert not harness.feeder.feeds()
@@ -203,15 +203,17 @@ def test_a_failing_stream_is_not_taken_for_an_idle_one(tmp_path: Path) -> None:
         raise ValueError("broken")
 
     with feeding(tmp_path) as harness:
-        ahead = Feed(stream, 0, None, Standing(mark=1_000_000), 1000, lambda: Numbers(0))
+        ahead = Feed(stream, 0, None, LogPosition(mark=1_000_000), 1000, lambda: Numbers(0))
         harness.feeder.add(ahead, check=False)
-        other = Feed(Stream("o", stream.schema, "t"), 1, None, Standing(), 1000, lambda: Numbers(1, broken))
+        other = Feed(
+            Stream("o", stream.schema, "t"), 1, None, LogPosition(), 1000, lambda: Numbers(1, broken)
+        )
         harness.feeder.add(other, check=False)
-        idle = Feed(Stream("i", stream.schema, "t"), 2, None, Standing(), 1000, lambda: Numbers(0))
+        idle = Feed(Stream("i", stream.schema, "t"), 2, None, LogPosition(), 1000, lambda: Numbers(0))
         harness.feeder.add(idle, check=False)
         eventually(lambda: idle.standing.mark == 1_000_000 and "o" in harness.feeder.failing.now)
         time.sleep(0.1)
-        assert other.standing == Standing()
+        assert other.standing == LogPosition()
 
 
 # --- stored tables ---

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from penstock.engines.spark.ingest.feeder import MOST_BYTES, Feed, Feeder, Ingested, Standing
+from penstock.engines.spark.ingest.feeder import MOST_BYTES, Feed, Feeder, Ingested, LogPosition
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.sources.base import Arrived
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
@@ -23,7 +23,7 @@ def test_few_rows_that_are_large_become_several_batches(tmp_path: Path) -> None:
     relations = Relations(store, tmp_path, lambda _: None)
     feeder = Feeder(store, relations, DeadLetters(tmp_path / "bad"), got.append, lambda: True, lambda: 0.0)
     stream = Stream("s", Schema.of(t="timestamp", x="string"), "t", delay_s=0.0)
-    feed = Feed(stream, 3, None, Standing(), None)  # type: ignore[arg-type]
+    feed = Feed(stream, 3, None, LogPosition(), None)  # type: ignore[arg-type]
     rows = 10
     table = pa.table(
         {

@@ -24,13 +24,13 @@ from penstock.engines.spark.operators.base import (
     TIMELESS,
     UNKNOWN,
     Advance,
-    Layout,
     Release,
     Released,
-    State,
+    RowLayout,
 )
 from penstock.engines.spark.operators.join import StreamJoin
 from penstock.engines.spark.operators.join_state import MOST_PIECES
+from penstock.engines.spark.storage.records import OperatorState
 from penstock.engines.spark.storage.store import Ref
 from penstock.model.operators import Join, Source, widened
 from penstock.model.query import PlanNode
@@ -133,9 +133,9 @@ class Tables:
 
 
 def operator(windows: tuple[Window | None, Window | None], type_: Type, order: int = 4) -> StreamJoin:
-    sides = Layout(LEFT, order=2), Layout(RIGHT, order=2)
+    sides = RowLayout(LEFT, order=2), RowLayout(RIGHT, order=2)
     join = Join(CONDITION, *windows, type=type_)
-    return StreamJoin(join, *sides, Layout(widened(LEFT, RIGHT), order=order))
+    return StreamJoin(join, *sides, RowLayout(widened(LEFT, RIGHT), order=order))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ def in_turns(
 
 
 def advanced(join: StreamJoin, steps: Sequence[Step], tools: Tables) -> Iterator[Advance]:
-    state = State()
+    state = OperatorState()
     for step in steps:
         arrived = {slot: table(rows, "xy"[slot]) for slot, rows in enumerate(step.rows) if rows or slot == 1}
         advance = join.advance(state, arrived, step.marks, tools)
@@ -431,9 +431,9 @@ def test_the_watermark_waits_for_all_times_of_a_row_that_has_several() -> None:
     schema = Schema.of(t="timestamp", u="timestamp", born="timestamp")
     join = StreamJoin(
         Join("TRUE", Window.seconds(5, on="t"), Window.seconds(5)),
-        Layout(schema),
-        Layout(RIGHT),
-        Layout(widened(schema, RIGHT)),
+        RowLayout(schema),
+        RowLayout(RIGHT),
+        RowLayout(widened(schema, RIGHT)),
     )
     rows = pa.table(
         {
@@ -445,7 +445,7 @@ def test_the_watermark_waits_for_all_times_of_a_row_that_has_several() -> None:
         }
     )
     tools = Tables()
-    first = join.advance(State(), {}, (20 * SECOND, 20 * SECOND), tools)
+    first = join.advance(OperatorState(), {}, (20 * SECOND, 20 * SECOND), tools)
     second = join.advance(first.state, {0: rows}, (33 * SECOND, 33 * SECOND), tools)
     assert second.mark == 20 * SECOND  # `born` is behind the watermark, which says nothing of it
     assert join.advance(second.state, {}, (35 * SECOND, 35 * SECOND), tools).mark == 35 * SECOND
@@ -533,13 +533,13 @@ def test_an_equality_is_never_looked_for_by_comparing_each_row_with_each(quick: 
 
 
 def test_epochs_are_the_later_of_both(quick: SparkSession) -> None:
-    sides = Layout(LEFT, epoch=True), Layout(RIGHT, epoch=True, now=True)
-    output = Layout(widened(LEFT, RIGHT), epoch=True)
+    sides = RowLayout(LEFT, epoch=True), RowLayout(RIGHT, epoch=True, now=True)
+    output = RowLayout(widened(LEFT, RIGHT), epoch=True)
     join = StreamJoin(Join("k = right_k", *WINDOWS["time"], type="left"), *sides, output)
     left = table([Row(1, "a", 0), Row(1, "b", 1)], "x").append_column("__epoch", pa.array([3, 4]))
     right = table([Row(2, "a", 0)], "y").append_column("__epoch", pa.array([7]))
     right = right.append_column("__now", pa.array([0]))
-    advance = join.advance(State(), {0: left, 1: right}, (END, END), Tables())
+    advance = join.advance(OperatorState(), {0: left, 1: right}, (END, END), Tables())
     (release,) = advance.releases
     made = executed(quick, join.released(release.variant), release.tables)
     assert tuple(made.schema.names) == output.columns

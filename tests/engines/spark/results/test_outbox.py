@@ -8,7 +8,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.engines.spark.results.outbox import MOST_TABLES, Entry, Limit, Outbox, Part
+from penstock.engines.spark.results.outbox import MOST_TABLES, Limit, Outbox
+from penstock.engines.spark.storage.records import Entry, MemberRows
 from penstock.engines.spark.storage.store import Ref
 from penstock.plan.shapes import MEMBER
 
@@ -81,7 +82,7 @@ def test_many_small_tables_that_are_kept_become_one_in_their_place() -> None:
 
 def test_a_member_gets_its_part_under_its_own_names() -> None:
     table = pa.table({"x": [1, 2, 3], MEMBER: pa.array([7, 8, 8], pa.int32())})
-    assert Part(1, 2, ("n",)).of(table).to_pydict() == {"n": [2, 3]}
+    assert MemberRows(1, 2, ("n",)).of(table).to_pydict() == {"n": [2, 3]}
 
 
 READERS = ("sink", "function", "kept")

@@ -268,7 +268,7 @@ def test_members_run_apart_and_come_back(spark: SparkSession, tmp_path: Path) ->
 
 def _asked_again(engine: Engine, apart: list[str]) -> list[str]:
     """Control moves one at a time, when there are new estimates."""
-    engine.coordinator.turns.call(engine.coordinator.estimate)
+    engine.coordinator.mailbox.call(engine.coordinator.estimate)
     return apart
 
 
@@ -288,11 +288,11 @@ def test_one_that_matters_more_is_set_apart(spark: SparkSession, tmp_path: Path)
         control = engine.coordinator.control
 
         def runs_as() -> tuple[str, str]:
-            found = engine.coordinator.turns.call(lambda: shared.of("special"))
+            found = engine.coordinator.mailbox.call(lambda: shared.of("special"))
             assert found is not None
             return found[0].name, found[0].base
 
-        engine.coordinator.turns.call(engine.coordinator.estimate)
+        engine.coordinator.mailbox.call(engine.coordinator.estimate)
         eventually(lambda: runs_as()[0] != runs_as()[1])
         own, base = runs_as()
         weights = {unit.weight for unit in control.units.values() if own in _queries(control, unit)}
@@ -300,7 +300,7 @@ def test_one_that_matters_more_is_set_apart(spark: SparkSession, tmp_path: Path)
         assert {u.weight for u in control.units.values() if _queries(control, u) == {base}} == {0.1}
         engine.use_policy("fcfs")  # which looks at no weights
         feed.push(4, 40)
-        engine.coordinator.turns.call(engine.coordinator.estimate)
+        engine.coordinator.mailbox.call(engine.coordinator.estimate)
         eventually(lambda: runs_as()[0] == runs_as()[1])
         feed.end()
         engine.run("drained")

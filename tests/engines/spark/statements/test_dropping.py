@@ -42,7 +42,7 @@ def written(directory: Path) -> list[int]:
 
 
 def ended(engine: Engine) -> bool:
-    return not engine.coordinator.turns.call(lambda: engine.coordinator.log.get("stopping", {}))
+    return not engine.coordinator.mailbox.call(lambda: engine.coordinator.log.get("stopping", {}))
 
 
 def test_drops_and_stops_of_all_kinds(engine: Engine, tmp_path: Path) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, cast
 
-from penstock.engines.spark.ingest.feeder import Feed, Standing
-from penstock.engines.spark.ingest.sources.base import KnownFile
+from penstock.engines.spark.ingest.feeder import Feed, LogPosition
 from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.storage.commit_log import CommitLog
+from penstock.engines.spark.storage.records import KnownFile
 from penstock.sql.catalog import Catalog
 from tests.engines.spark.ingest.sources.drive import stream
 
@@ -20,7 +20,7 @@ def test_files_are_known_to_a_stream_that_goes_on_and_not_to_one_that_is_created
     log.add_known_files("s", [known])
     one = stream("json", path="in", arriving="true")
     feeds: list[Feed] = []
-    for standings in ({"s": (0, Standing())}, {}):
+    for standings in ({"s": (0, LogPosition())}, {}):
         nothing, places = cast("Any", None), Places(tmp_path, tmp_path, None, "parquet")
         inputs = Inputs(places, nothing, log, nothing, lambda: False, feeds.append, nothing)
         inputs.restore(standings)

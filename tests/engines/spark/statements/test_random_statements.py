@@ -128,13 +128,13 @@ class Life:
             return all(engine.feeds()[name].standing.ended for name in files if name in engine.feeds())
 
         eventually(read)
-        eventually(lambda: coordinator.turns.call(quiet))
+        eventually(lambda: coordinator.mailbox.call(quiet))
         engine.settle(30)
         engine.check()
 
     def _replayed(self) -> Catalog:
         catalog = Catalog()
-        for sql, at_s in self._engine.coordinator.turns.call(self._engine.coordinator.log.statements):
+        for sql, at_s in self._engine.coordinator.mailbox.call(self._engine.coordinator.log.statements):
             catalog, _ = run(sql, catalog, at_s)
         return catalog
 
@@ -147,7 +147,7 @@ class Life:
                 name: db.execute(f"SELECT * FROM {name}").fetchall() for name in names if name not in VOLATILE
             }
 
-        found: dict[str, list[tuple[Any, ...]]] = self._engine.coordinator.turns.call(rows)
+        found: dict[str, list[tuple[Any, ...]]] = self._engine.coordinator.mailbox.call(rows)
         return found
 
     def _files(self) -> set[str]:

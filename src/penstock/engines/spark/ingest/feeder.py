@@ -21,11 +21,11 @@ from penstock.engines.spark.failing import FailingOnes, reason_of
 from penstock.engines.spark.ingest.late_rows import LateRows, late_rows
 from penstock.engines.spark.ingest.reading import MOST_ROWS, Broken, Ended, Pace, Reader, clock_us, refuse
 from penstock.engines.spark.ingest.relations import Relations
-from penstock.engines.spark.ingest.sources.base import Arrived, KnownFile, RemembersFiles, Source, Ticket
+from penstock.engines.spark.ingest.sources.base import Arrived, RemembersFiles, Source, Ticket
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
 from penstock.engines.spark.ingest.stamping import stamped
 from penstock.engines.spark.operators.base import ARRIVED, END, LATE, TIME, TIMELESS, UNKNOWN
-from penstock.engines.spark.steps.steps import Held
+from penstock.engines.spark.storage.records import KnownFile, StoredBatch
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.errors import PenstockError, SourceError
 from penstock.model.batch import Batch
@@ -46,7 +46,7 @@ IDLE_S = 60.0
 
 
 @dataclass(slots=True)
-class Standing:
+class LogPosition:
     """Where a stream's log stands."""
 
     offset: int = 0
@@ -65,7 +65,7 @@ class Ingested:
     stream: str
     n: int
     batches: tuple[Batch, ...]
-    standing: Standing
+    standing: LogPosition
     tickets: tuple[Ticket, ...] = ()
     versions: tuple[tuple[str, int, Ref], ...] = ()
     finished: tuple[KnownFile, ...] = ()
@@ -88,7 +88,7 @@ class Feed:
     stream: Stream
     number: int
     source: Source | None  # none if it could not be made so far
-    standing: Standing  # never changed, but replaced
+    standing: LogPosition  # never changed, but replaced
     idle_us: int | None  # as the stream's options say, like the next
     make: Callable[[], Source] | None = None
     known: list[KnownFile] = field(default_factory=list)  # files that were read
@@ -306,7 +306,7 @@ class Feeder:
             self._tell(f"stream '{name}' goes on")
 
     def _deliver_versions(self, version: tuple[str, int, Ref]) -> None:
-        self._deliver(Ingested("", 0, (), Standing(), (), (version,)))
+        self._deliver(Ingested("", 0, (), LogPosition(), (), (version,)))
 
     def take_in(self, feed: Feed, arrived: Arrived, now_us: int) -> None:
         """Rows become a batch: offsets, times, and which are late by the rows before them.
@@ -327,7 +327,7 @@ class Feeder:
     def _log(
         self,
         feed: Feed,
-        standing: Standing,
+        standing: LogPosition,
         arrived: Arrived,
         batches: list[Batch],
         behind: list[LateRows],
@@ -377,11 +377,11 @@ class Feeder:
             self._put_down(feed, standing, [self._batch(feed, standing, None, now_us, now_us, now_us)])
 
     def _batch(
-        self, feed: Feed, standing: Standing, ref: Ref | None, first_us: int, last_us: int, now_us: int
+        self, feed: Feed, standing: LogPosition, ref: Ref | None, first_us: int, last_us: int, now_us: int
     ) -> Batch:
         """The next batch of a stream's log, which stands behind it then."""
         rows = ref.rows if ref is not None else 0
-        held = Held(ref, standing.mark, last_us, feed.number, now_us, self._relations.epoch)
+        held = StoredBatch(ref, standing.mark, last_us, feed.number, now_us, self._relations.epoch)
         until_s = standing.mark / 1e6
         lo = standing.offset
         standing.offset += rows
@@ -400,7 +400,7 @@ class Feeder:
     def _put_down(
         self,
         feed: Feed,
-        standing: Standing,
+        standing: LogPosition,
         batches: list[Batch],
         arrived: Arrived | None = None,
         late: tuple[LateRows, ...] = (),

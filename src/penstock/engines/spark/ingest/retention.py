@@ -117,4 +117,4 @@ class Retention:
             self._log.set(_RETAINED, now)
         if self._retained.next_s < self._alarm_s:
             self._alarm_s = self._retained.next_s
-            self._of.turns.at(self._alarm_s, self._expire)
+            self._of.mailbox.at(self._alarm_s, self._expire)

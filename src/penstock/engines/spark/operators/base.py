@@ -22,11 +22,12 @@ watermarks, what can be released; `released` is SQL that makes output of it, and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
+from penstock.engines.spark.storage.records import OperatorState
 from penstock.engines.spark.storage.store import Ref
 from penstock.model.schema import Schema
 
@@ -38,7 +39,7 @@ UNKNOWN, TIMELESS, END = -(1 << 62), (1 << 62) - 1, 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class RowLayout:
     """The columns of one port: its schema's, and which hidden ones. `__time` and `__arrived` always are."""
 
     schema: Schema
@@ -66,31 +67,6 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A part of an operator's state: what it is, the stored table that holds it, and the range of its rows.
-
-    The range is of whatever the operator lets rows go by; one that looks into the table need not say.
-    """
-
-    role: str
-    ref: Ref
-    low: int = 0
-    high: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """What an operator remembers: immutable tables, and a few numbers."""
-
-    pieces: tuple[Piece, ...] = ()
-    numbers: Mapping[str, int] = field(default_factory=dict)
-
-    def of(self, role: str) -> tuple[Piece, ...]:
-        """The pieces that play a part."""
-        return tuple(piece for piece in self.pieces if piece.role == role)
-
-
-@dataclass(frozen=True, slots=True)
 class Release:
     """What can go out now: tables for the inputs of `released(variant)`."""
 
@@ -102,7 +78,7 @@ class Release:
 class Advance:
     """An operator's state after a turn, what it releases, and the watermark of its output from then on."""
 
-    state: State
+    state: OperatorState
     releases: tuple[Release, ...]
     mark: int
 
@@ -146,7 +122,7 @@ class StatefulOperator(Protocol):
         ...
 
     def advance(
-        self, state: State, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Takes in what was remembered of each input (nothing for some), and the inputs' watermarks."""
         ...

@@ -17,11 +17,9 @@ from penstock.engines.spark.operators.base import (
     TIME,
     TIMELESS,
     Advance,
-    Layout,
-    Piece,
     Release,
     Released,
-    State,
+    RowLayout,
     Tools,
     quote,
 )
@@ -33,6 +31,7 @@ from penstock.engines.spark.operators.grouping import (
     piece_of,
     with_constants,
 )
+from penstock.engines.spark.storage.records import OperatorState, Piece
 from penstock.model.operators import Aggregate
 
 POSITION, AT = "__position", "__at"
@@ -42,7 +41,7 @@ _MOST_PIECES = 32
 class CountAggregate:
     """Windows `[begin + n·hop, end + n·hop)` of row numbers."""
 
-    def __init__(self, aggregate: Aggregate, below: Layout, output: Layout) -> None:
+    def __init__(self, aggregate: Aggregate, below: RowLayout, output: RowLayout) -> None:
         window = aggregate.window
         assert window is not None
         self._grouping = Grouping(aggregate, below, output)
@@ -56,7 +55,7 @@ class CountAggregate:
         return f"SELECT {columns}, {self._at} AS {AT} FROM {rows}"
 
     def advance(
-        self, state: State, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Numbers the rows whose turn has come, and releases the windows they fill."""
         mark = marks[0]
@@ -89,7 +88,7 @@ class CountAggregate:
             first = last + 1
         numbered = self._kept(numbered, self._begin + first * self._hop, tools)
         held = self._oldest(numbered, waiting, tools)
-        state = State((*numbered, *waiting), {"count": count, "next": first})
+        state = OperatorState((*numbered, *waiting), {"count": count, "next": first})
         return Advance(state, releases, mark if mark >= TIMELESS else min(mark, held))
 
     def _ripe(self, waiting: list[Piece], mark: int, tools: Tools) -> tuple[pa.Table, pa.Table]:

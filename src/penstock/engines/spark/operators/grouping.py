@@ -9,17 +9,9 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.operators.base import (
-    ARRIVED,
-    EPOCH,
-    LATE,
-    TIME,
-    Layout,
-    Piece,
-    Tools,
-    quote,
-)
+from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, TIME, RowLayout, Tools, quote
 from penstock.engines.spark.operators.partials import Partials, decompose
+from penstock.engines.spark.storage.records import Piece
 from penstock.model.operators import Aggregate
 from penstock.model.schema import UNTYPED
 from penstock.model.window import Window
@@ -40,8 +32,8 @@ class Grouping:
     """An aggregate's keys and functions as SQL, over rows that `below` lays out."""
 
     aggregate: Aggregate
-    below: Layout
-    output: Layout
+    below: RowLayout
+    output: RowLayout
 
     @cached_property
     def partials(self) -> Partials:
@@ -127,7 +119,7 @@ def _sorts(type_: str) -> bool:
     return type_ != UNTYPED and orderable(parse(type_))
 
 
-def at(window: Window | None, below: Layout) -> str:
+def at(window: Window | None, below: RowLayout) -> str:
     """The time by which a row falls into a window, in microseconds; a window has that of its last one."""
     if window is None or window.on is None:
         return TIME

@@ -28,16 +28,7 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from penstock.engines.spark.operators.base import (
-    END,
-    TIMELESS,
-    UNKNOWN,
-    Advance,
-    Layout,
-    Released,
-    State,
-    Tools,
-)
+from penstock.engines.spark.operators.base import END, TIMELESS, UNKNOWN, Advance, Released, RowLayout, Tools
 from penstock.engines.spark.operators.join_intake import Intake, Taken
 from penstock.engines.spark.operators.join_release import Turn
 from penstock.engines.spark.operators.join_sql import SIDES, JoinSql
@@ -54,6 +45,7 @@ from penstock.engines.spark.operators.join_state import (
     written,
 )
 from penstock.engines.spark.operators.join_windows import windows_closed
+from penstock.engines.spark.storage.records import OperatorState
 from penstock.model.operators import Join
 from penstock.model.window import Window
 
@@ -63,9 +55,9 @@ class StreamJoin:
     """Pairs of rows from two streams that satisfy a condition while both are in their windows."""
 
     join: Join
-    left: Layout
-    right: Layout
-    output: Layout
+    left: RowLayout
+    right: RowLayout
+    output: RowLayout
 
     def remember(self, slot: int, rows: str) -> str | None:  # noqa: ARG002
         """Rows are kept as they are."""
@@ -76,7 +68,7 @@ class StreamJoin:
         return self._sql.released(variant)
 
     def advance(
-        self, state: State, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Pairs what came, and lets go what no row to come can meet."""
         numbers = state.numbers

@@ -24,8 +24,7 @@ from penstock.engines.spark.operators.base import (
     TIME,
     TIMELESS,
     UNKNOWN,
-    Layout,
-    State,
+    RowLayout,
     Tools,
 )
 from penstock.engines.spark.operators.join_state import (
@@ -40,7 +39,7 @@ from penstock.engines.spark.operators.join_state import (
 )
 from penstock.engines.spark.operators.join_windows import (
     Numbers,
-    Standing,
+    Stay,
     floors,
     hopping,
     last_of,
@@ -50,6 +49,7 @@ from penstock.engines.spark.operators.join_windows import (
     sliding,
     times,
 )
+from penstock.engines.spark.storage.records import OperatorState
 from penstock.model.window import Window
 
 _SIDES = ("left", "right")
@@ -70,7 +70,7 @@ class Intake:
     """Takes rows in. `outer` says of which sides rows matter that can meet none."""
 
     windows: tuple[Window | None, Window | None]
-    sides: tuple[Layout, Layout]
+    sides: tuple[RowLayout, RowLayout]
     outer: tuple[bool, bool]
     keeps_order: bool
     keeps_epoch: bool
@@ -87,7 +87,7 @@ class Intake:
 
     def take(
         self,
-        state: State,
+        state: OperatorState,
         arrived: Mapping[int, pa.Table],
         before: tuple[int, int],
         marks: tuple[int, int],
@@ -118,7 +118,7 @@ class Intake:
 
     def _in_order(
         self,
-        state: State,
+        state: OperatorState,
         came: tuple[pa.Table | None, pa.Table | None],
         marks: tuple[int, int],
         tools: Tools,
@@ -136,7 +136,7 @@ class Intake:
         return Taken((fresh[0], fresh[1]), (waiting[0], waiting[1]), counts, seen)
 
     def _seen(
-        self, state: State, came: pa.Table | None, side: int, marks: tuple[int, int]
+        self, state: OperatorState, came: pa.Table | None, side: int, marks: tuple[int, int]
     ) -> Sequence[int] | None:
         """The place of the last row of an input without times."""
         names = [f"{_SIDES[side]}-seen-{n}" for n in range(self._length)]
@@ -146,7 +146,7 @@ class Intake:
 
     def _ripe(
         self,
-        state: State,
+        state: OperatorState,
         came: pa.Table | None,
         side: int,
         marks: tuple[int, int],
@@ -218,6 +218,6 @@ class Intake:
         return _with_standing(rows, standing, self.keeps_order, self.sides[side]).filter(pa.array(matters))
 
 
-def _with_standing(rows: pa.Table, standing: Standing, keeps_order: bool, layout: Layout) -> pa.Table:
+def _with_standing(rows: pa.Table, standing: Stay, keeps_order: bool, layout: RowLayout) -> pa.Table:
     gone = [] if keeps_order else [name for name in layout.order_columns if name in rows.schema.names]
     return with_numbers(rows.drop_columns(gone), since=standing.since, until=standing.until)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.engines.spark.operators.base import ARRIVED, EPOCH, TIME, Layout, Released, quote
+from penstock.engines.spark.operators.base import ARRIVED, EPOCH, TIME, Released, RowLayout, quote
 from penstock.engines.spark.operators.join_keys import shared_keys
 from penstock.engines.spark.operators.join_state import SINCE, UNTIL
 from penstock.model.operators import Join
@@ -38,8 +38,8 @@ class JoinSql:
     """Writes the text. The columns of a side are renamed first, to what they are called behind the join."""
 
     join: Join
-    sides: tuple[Layout, Layout]
-    output: Layout
+    sides: tuple[RowLayout, RowLayout]
+    output: RowLayout
 
     @property
     def hops(self) -> bool:

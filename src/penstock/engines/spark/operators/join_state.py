@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from penstock.engines.spark.operators.base import Piece, State, Tools
+from penstock.engines.spark.operators.base import Tools
 from penstock.engines.spark.operators.join_windows import Mask, Numbers
+from penstock.engines.spark.storage.records import OperatorState, Piece
 from penstock.engines.spark.storage.store import Ref
 
 SINCE, UNTIL, FLOOR = "__since", "__until", "__floor"
@@ -63,7 +64,7 @@ def stored(rows: pa.Table, tools: Tools) -> list[Kept]:
     return [Kept(tools.put(rows.combine_chunks()), *map(int, bounds))]
 
 
-def read(state: State, role: str) -> list[Kept]:
+def read(state: OperatorState, role: str) -> list[Kept]:
     """What the state has of a kind."""
     return [
         Kept(
@@ -77,14 +78,14 @@ def read(state: State, role: str) -> list[Kept]:
     ]
 
 
-def written(kept: Mapping[str, Iterable[Kept]], numbers: Mapping[str, int]) -> State:
+def written(kept: Mapping[str, Iterable[Kept]], numbers: Mapping[str, int]) -> OperatorState:
     """A state of the tables of each kind, and other numbers."""
     pieces, all_numbers = [], dict(numbers)
     for role, tables in kept.items():
         for one in tables:
             pieces.append(Piece(role, one.ref, one.ends, one.until))
             all_numbers |= {f"{one.ref.name}:since": one.since, f"{one.ref.name}:floor": one.floor}
-    return State(tuple(pieces), all_numbers)
+    return OperatorState(tuple(pieces), all_numbers)
 
 
 def without_dead(kept: Iterable[Kept], clock: int, tools: Tools) -> list[Kept]:

@@ -29,7 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.operators.base import END, TIME, TIMELESS, UNKNOWN, Layout, micros
+from penstock.engines.spark.operators.base import END, TIME, TIMELESS, UNKNOWN, RowLayout, micros
 from penstock.model.window import Window
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -37,19 +37,19 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Stay:
     """Where each row of a table stands, and until when."""
 
     since: Numbers
     until: Numbers
 
 
-def sliding(own: Window | None, other: Window | None, at: Numbers, row: Numbers, sees: Numbers) -> Standing:
+def sliding(own: Window | None, other: Window | None, at: Numbers, row: Numbers, sees: Numbers) -> Stay:
     """Rows by their time, their number from 1, and how many of the other side they have seen.
 
     A row without a time stands before all others, and is never in a window by time.
     """
-    return Standing(since=_since(other, at, sees), until=_until(own, at, row))
+    return Stay(since=_since(other, at, sees), until=_until(own, at, row))
 
 
 def _until(window: Window | None, at: Numbers, row: Numbers) -> Numbers:
@@ -66,13 +66,13 @@ def _since(window: Window | None, at: Numbers, sees: Numbers) -> Numbers:
     return sees if window.kind == "count" else at
 
 
-def hopping(window: Window, position: Numbers) -> Standing:
+def hopping(window: Window, position: Numbers) -> Stay:
     """Rows by their time, or by their number from 0. One in no window has `until` no greater than `since`."""
     begin, end, hop = _bounds(window)
     first, after = (position - end) // hop + 1, (position - begin) // hop + 1
     if window.kind == "count":
-        return Standing(np.maximum(first, 0), after)
-    return Standing(first, np.where(position == UNKNOWN, first, after))
+        return Stay(np.maximum(first, 0), after)
+    return Stay(first, np.where(position == UNKNOWN, first, after))
 
 
 def windows_closed(window: Window, position: int) -> int:
@@ -90,13 +90,13 @@ def _bounds(window: Window) -> tuple[int, int, int]:
     return whole(window.begin), whole(window.end), whole(window.step)
 
 
-def times(rows: pa.Table, window: Window | None, layout: Layout) -> Numbers:
+def times(rows: pa.Table, window: Window | None, layout: RowLayout) -> Numbers:
     """Each row's time in its window in microseconds, UNKNOWN if it has none."""
     named = layout.schema.get(window.on) if window is not None and window.on is not None else None
     return _instants(rows.column(named.name if named is not None else TIME), UNKNOWN)
 
 
-def floors(rows: pa.Table, layout: Layout, before: int) -> Numbers:
+def floors(rows: pa.Table, layout: RowLayout, before: int) -> Numbers:
     """A bound of all times of each row, for the watermark of what is made of it.
 
     A row that is itself a join's has several times, and an operator above may go by any of them. So it is the
@@ -130,7 +130,7 @@ def _instants(column: pa.ChunkedArray, missing: int) -> Numbers:
 # The total order
 
 
-def order_keys(rows: pa.Table, layout: Layout, length: int, at: Numbers) -> list[Numbers]:
+def order_keys(rows: pa.Table, layout: RowLayout, length: int, at: Numbers) -> list[Numbers]:
     """What rows are compared by, first things first; made as long as the other side's."""
     orders = [np.asarray(rows.column(name).to_numpy(), np.int64) for name in layout.order_columns]
     return [at, *orders, *(np.full(len(at), -1) for _ in range(length - layout.order))]

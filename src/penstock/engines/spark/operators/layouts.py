@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from penstock.engines.spark.operators.base import Layout
+from penstock.engines.spark.operators.base import RowLayout
 from penstock.model.graph import Graph, Port
 from penstock.model.operators import (
     Aggregate,
@@ -53,8 +53,8 @@ class Layouts:
     its offset: nothing below remembers any.
     """
 
-    ports: Mapping[Port, Layout]
-    inputs: Mapping[tuple[str, int], Layout]
+    ports: Mapping[Port, RowLayout]
+    inputs: Mapping[tuple[str, int], RowLayout]
     asked: Mapping[str, Needs]
     logged: frozenset[str]
 
@@ -72,8 +72,8 @@ def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
             needs[port.node] |= _asked(operator, needs[name])
             if isinstance(operator, Join) and operator.roster and port.node in logged:
                 needs[port.node] |= Needs(order=True)
-    ports: dict[Port, Layout] = {}
-    inputs: dict[tuple[str, int], Layout] = {}
+    ports: dict[Port, RowLayout] = {}
+    inputs: dict[tuple[str, int], RowLayout] = {}
     on_time: set[str] = set()  # nodes whose rows are never late: windows come out complete
     for name, node in graph.nodes.items():
         below = tuple(ports[port] for port in node.inputs)
@@ -82,12 +82,12 @@ def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
             for slot, layout in enumerate(below):
                 order = layout.order if own.order else 0
                 late = layout.late and own.late and takes_late_rows(node.operator)
-                inputs[name, slot] = Layout(layout.schema, order, late, own.epoch)
+                inputs[name, slot] = RowLayout(layout.schema, order, late, own.epoch)
             below = tuple(inputs[name, slot] for slot in range(len(below)))
         completes = is_stateful(node.operator) and not _carries_late(node.operator)
         if completes or (node.inputs and all(p.node in on_time for p in node.inputs)):
             on_time.add(name)
-        layout = Layout(
+        layout = RowLayout(
             _schema(node.operator, tuple(layout.schema for layout in below)),
             order=_arity(node.operator, below) if needs[name].order else 0,
             late=needs[name].late and name not in on_time,
@@ -146,7 +146,7 @@ def _clock(texts: Iterable[str]) -> bool:
     return any(reads_clock(text) for text in texts)
 
 
-def _arity(operator: Operator, inputs: tuple[Layout, ...]) -> int:
+def _arity(operator: Operator, inputs: tuple[RowLayout, ...]) -> int:
     """How many columns tell rows of one instant apart."""
     match operator:
         case Source():

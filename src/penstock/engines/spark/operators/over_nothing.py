@@ -12,15 +12,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.operators.base import (
-    EPOCH,
-    Piece,
-    Release,
-    Released,
-    Tools,
-    quote,
-)
+from penstock.engines.spark.operators.base import EPOCH, Release, Released, Tools, quote
 from penstock.engines.spark.operators.grouping import Grouping
+from penstock.engines.spark.storage.records import Piece
 from penstock.model.graph import Graph
 from penstock.model.operators import Aggregate, Join
 from penstock.model.schema import UNTYPED

@@ -15,17 +15,9 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Literal
 
-from penstock.engines.spark.operators.base import (
-    END,
-    LATE,
-    TIMELESS,
-    UNKNOWN,
-    Layout,
-    Piece,
-    micros,
-    quote,
-)
+from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN, RowLayout, micros, quote
 from penstock.engines.spark.operators.grouping import LATEST, PANE, SINCE, at, floor_div
+from penstock.engines.spark.storage.records import Piece
 from penstock.model.window import Window
 
 
@@ -78,7 +70,7 @@ class Panes:
         return window * self.hop + self.width - 1
 
 
-def panes_of(window: Window | None, below: Layout, *, carries_late: bool = False) -> Panes:
+def panes_of(window: Window | None, below: RowLayout, *, carries_late: bool = False) -> Panes:
     """The panes of an aggregate's window; `carries_late` as with aggregates."""
     if window is None:
         return Panes("none", "0L", PANE, "", "NULL", LATEST)
@@ -121,7 +113,7 @@ def panes_of(window: Window | None, below: Layout, *, carries_late: bool = False
     )
 
 
-def _given(window: Window, below: Layout) -> Panes:
+def _given(window: Window, below: RowLayout) -> Panes:
     assert window.on is not None
     column, field = quote(window.on), below.schema.get(window.on)
     assert field is not None

@@ -16,15 +16,15 @@ from penstock.engines.spark.operators.base import (
     TIMELESS,
     UNKNOWN,
     Advance,
-    Layout,
     Release,
     Released,
-    State,
+    RowLayout,
     Tools,
     micros,
     quote,
 )
 from penstock.engines.spark.operators.grouping import MOST_PIECES, Grouping, at, piece_of
+from penstock.engines.spark.storage.records import OperatorState
 from penstock.model.operators import Aggregate
 
 START, STOP = "__start", "__stop"
@@ -34,7 +34,7 @@ _WINDOW = f"named_struct('start', timestamp_micros({START}), 'end', timestamp_mi
 class SessionAggregate:
     """Windows that last as long as rows come."""
 
-    def __init__(self, aggregate: Aggregate, below: Layout, output: Layout) -> None:
+    def __init__(self, aggregate: Aggregate, below: RowLayout, output: RowLayout) -> None:
         assert aggregate.window is not None
         self._grouping = Grouping(aggregate, below, output)
         self._gap = micros(aggregate.window.end)
@@ -55,7 +55,7 @@ class SessionAggregate:
         return f"SELECT {', '.join(shown)} FROM {rows} WHERE {self._at} IS NOT NULL GROUP BY {by}"
 
     def advance(
-        self, state: State, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Adds the new chunks; if one may have ended, grows chunks together and releases those that did."""
         pieces = list(state.pieces)
@@ -78,7 +78,7 @@ class SessionAggregate:
             if closed.num_rows:
                 releases = (Release("close", {"chunks": closed}),)
         before = mark - 1 if UNKNOWN < mark < TIMELESS else mark
-        return Advance(State(tuple(pieces)), releases, before)
+        return Advance(OperatorState(tuple(pieces)), releases, before)
 
     def _columns(self) -> tuple[str, ...]:
         return (*self._grouping.columns, START, STOP)

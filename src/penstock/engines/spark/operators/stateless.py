@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME, Layout, quote
+from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME, RowLayout, quote
 from penstock.model.operators import Column, Join
 from penstock.plan.alternates.safety import reads_clock
 from penstock.sql.dialect import parse_expression, render
@@ -17,7 +17,7 @@ from penstock.sql.functions.catalogue import find
 FROM, TO = "__from", "__to"
 
 
-def hidden(layout: Layout) -> str:
+def hidden(layout: RowLayout) -> str:
     """The hidden columns of a port, as a select list."""
     return ", ".join(layout.hidden)
 
@@ -27,13 +27,13 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(quote(name) for name in names)
 
 
-def select(predicate: str, rows: str, output: Layout) -> str:
+def select(predicate: str, rows: str, output: RowLayout) -> str:
     """Rows that satisfy a predicate."""
     columns = listed(output.schema.names)
     return f"SELECT {columns}, {hidden(output)} FROM {rows} WHERE {timed(predicate)}"
 
 
-def project(columns: Sequence[Column], rows: str, output: Layout) -> str:
+def project(columns: Sequence[Column], rows: str, output: RowLayout) -> str:
     """Columns computed from each row."""
     return f"SELECT {computed(columns)}, {hidden(output)} FROM {rows}"
 
@@ -43,7 +43,7 @@ def computed(columns: Sequence[Column]) -> str:
     return ", ".join(f"{timed(column.expression)} AS {quote(column.name)}" for column in columns)
 
 
-def union(inputs: Sequence[tuple[int, str, Layout]], output: Layout) -> str:
+def union(inputs: Sequence[tuple[int, str, RowLayout]], output: RowLayout) -> str:
     """All rows of those inputs (slot, rows, layout), by position of their columns, in one partition."""
     selects = []
     for slot, rows, layout in inputs:
@@ -60,7 +60,7 @@ def union(inputs: Sequence[tuple[int, str, Layout]], output: Layout) -> str:
     return f"SELECT /*+ COALESCE(1) */ * FROM ({' UNION ALL '.join(selects)})"
 
 
-def join_relation(join: Join, rows: str, relation: str, stream: Layout, output: Layout) -> str:
+def join_relation(join: Join, rows: str, relation: str, stream: RowLayout, output: RowLayout) -> str:
     """Each row with the stored rows of the version that was there when it came in."""
     left, stored = _sides(join, stream, output)
     return (
@@ -75,8 +75,8 @@ def join_roster(
     join: Join,
     rows: tuple[str, Sequence[str]],
     roster: tuple[str, Sequence[str]],
-    stream: Layout,
-    output: Layout,
+    stream: RowLayout,
+    output: RowLayout,
     tests: Sequence[str],
 ) -> str:
     """Each row with the members that want it.
@@ -94,7 +94,7 @@ def join_roster(
     )
 
 
-def _sides(join: Join, stream: Layout, output: Layout) -> tuple[str, str]:
+def _sides(join: Join, stream: RowLayout, output: RowLayout) -> tuple[str, str]:
     """The columns of both sides of a join with a relation, called as they are behind it."""
     split = len(stream.schema.names)
     left = zip(stream.schema.names, output.schema.names[:split], strict=True)
@@ -142,6 +142,6 @@ def as_they_are(names: Iterable[str]) -> list[Column]:
     return [Column(name, quote(name)) for name in names]
 
 
-def delivered(columns: Sequence[Column], below: Layout) -> list[Column]:
+def delivered(columns: Sequence[Column], below: RowLayout) -> list[Column]:
     """What a query's result looks like, with what is needed to measure it."""
     return [*(columns or as_they_are(below.schema.names)), *as_they_are((TIME, ARRIVED))]

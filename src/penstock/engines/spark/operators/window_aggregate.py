@@ -12,17 +12,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.operators.base import (
-    END,
-    UNKNOWN,
-    Advance,
-    Piece,
-    Release,
-    Released,
-    State,
-    Tools,
-    quote,
-)
+from penstock.engines.spark.operators.base import END, UNKNOWN, Advance, Release, Released, Tools, quote
 from penstock.engines.spark.operators.grouping import (
     MOST_PIECES,
     PANE,
@@ -34,6 +24,7 @@ from penstock.engines.spark.operators.grouping import (
 )
 from penstock.engines.spark.operators.over_nothing import NOTHING, OverNothing
 from penstock.engines.spark.operators.panes import panes_of
+from penstock.engines.spark.storage.records import OperatorState, Piece
 
 #: The one window of an aggregate that has none.
 _LAST_WINDOW = 0
@@ -70,7 +61,7 @@ class WindowAggregate:
         return f"SELECT {shown} FROM {source}{where} GROUP BY {', '.join(by)}"
 
     def advance(
-        self, state: State, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Adds what came to the panes and releases the windows that have closed."""
         pieces = list(state.pieces)
@@ -100,7 +91,7 @@ class WindowAggregate:
         if unmet:
             first = _LAST_WINDOW + 1
         numbers = {"next": first} if first > UNKNOWN else {}
-        return Advance(State(tuple(pieces), numbers), (*releases, *unmet), marks[0])
+        return Advance(OperatorState(tuple(pieces), numbers), (*releases, *unmet), marks[0])
 
     def _apart(self, arrived: pa.Table | None) -> tuple[pa.Table | None, list[pa.Table]]:
         """What is to be remembered, and what goes past panes that are closed."""

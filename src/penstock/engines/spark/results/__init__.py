@@ -1,1 +1,17 @@
-""" """
+"""Results, from a step to whoever wants them.
+
+| question | file |
+| --- | --- |
+| what a step put out: staged, recorded with its commit, shown after it | `results` |
+| which sinks there are, what waits for them, how they fail | `delivery`, `serving`, `outbox` |
+| functions and subscriptions, their names, what they get after a restart | `readers`, `subscribers` |
+| what `Engine.results` reads | `reading` |
+| files with rows of many members; when rows move to their own directories | `tagged_files`, `distributing` |
+| windows that were open when a query ended | `draining` |
+| the one window of a one-time query | `one_time` |
+| latency, staleness, and rows that wait | `measures`, `staleness` |
+| the log of a stream as a table, for `verify` | `recording` |
+| file formats and other places | `sinks/` |
+
+May import `session`, `storage`, `operators`, `ingest`, `steps`, `sharing`.
+"""

@@ -21,11 +21,12 @@ import pyarrow as pa
 
 from penstock.engines.spark.failing import LONGEST_PAUSE_S, Failing, FailingOnes
 from penstock.engines.spark.operators.base import ARRIVED, TIME
-from penstock.engines.spark.results.outbox import Account, Entry, Limit, Outbox, Part
+from penstock.engines.spark.results.outbox import Account, Limit, Outbox
 from penstock.engines.spark.results.serving import Serving, Work
 from penstock.engines.spark.results.sinks.base import AfterCommitSink, DurableSink, Sink
 from penstock.engines.spark.results.sinks.memory import MemorySink
 from penstock.engines.spark.results.subscribers import Subscribers
+from penstock.engines.spark.storage.records import Entry, MemberRows
 from penstock.engines.spark.storage.store import Ref, Store
 
 #: What is busy while small tables are put together; no sink has that name.
@@ -47,7 +48,7 @@ class Reader:
 
     name: str
     number: int | None = None
-    part: Part | None = None
+    part: MemberRows | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +216,7 @@ class Deliveries:
         self,
         query: str,
         rows: pa.Table,
-        parts: Mapping[str, Part] | None = None,
+        parts: Mapping[str, MemberRows] | None = None,
         names: Sequence[str] | None = None,
         leave_out: Collection[str] = (),
     ) -> Staged:
@@ -228,7 +229,7 @@ class Deliveries:
         if shown.num_rows == 0:
             return Staged()
         directory = self._directory
-        wanted: list[tuple[str, Part | None]] = [
+        wanted: list[tuple[str, MemberRows | None]] = [
             (name, None) for name in (directory.of.get(query, ()) if names is None else names)
         ]
         for member, mine in (parts or {}).items():
@@ -276,7 +277,7 @@ class Deliveries:
             return Staged(tuple(files))
         wanted = dict.fromkeys(reader.part for reader in readers if reader.part is not None)
         if all(reader.part is not None for reader in readers):
-            parts: dict[Part | None, Part] = {}
+            parts: dict[MemberRows | None, MemberRows] = {}
             start = 0
             for part in wanted:
                 parts[part] = replace(part, start=start)

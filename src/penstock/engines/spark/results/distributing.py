@@ -11,17 +11,20 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.results.tagged_files import DIRECTORY, Moved, TaggedFiles, move
-from penstock.engines.spark.runtime.coordinator import Coordinator
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.rosters import Member
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import PenstockError, SinkError
+
+if TYPE_CHECKING:
+    from penstock.engines.spark.runtime.coordinator import Coordinator
 
 #: Files of one shared query that are moved while the engine runs, and the seconds between two looks.
 MANY_FILES = 200
@@ -98,7 +101,7 @@ class Distributor:
     def watch(self) -> None:
         """Looks now and then whether there are many files."""
         if self._out is not None:
-            self._coordinator.turns.at(time.time() + LOOK_S, self._look)
+            self._coordinator.mailbox.at(time.time() + LOOK_S, self._look)
 
     def _look(self) -> None:
         self._coordinator.afterwards(self._begin)
@@ -135,7 +138,7 @@ class Distributor:
         """What the thread does."""
         try:
             moved = move(files, members, self._own, self._deliveries.next_file)
-            self._coordinator.turns.call(lambda: self._commit(base, tagged, moved, formers))
+            self._coordinator.mailbox.call(lambda: self._commit(base, tagged, moved, formers))
         except _CANNOT_MOVE as error:  # nothing has moved: the rows are where they were
             self._say(base, error)
         finally:

@@ -19,51 +19,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-import pyarrow as pa
-
+from penstock.engines.spark.storage.records import Entry
 from penstock.engines.spark.storage.store import Ref
-from penstock.plan.shapes import MEMBER
 
 #: A reader that keeps rows has about this many tables at most: beyond that, small ones are put together.
 MOST_TABLES = 64
 #: Tables with at least this share of the rows to be kept are large, and are left as they are.
 _LARGE = 1 / 16
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One member's rows in a table of all members, and what that member calls its columns."""
-
-    start: int
-    rows: int
-    titles: tuple[str, ...]
-
-    def of(self, table: pa.Table) -> pa.Table:
-        """The rows."""
-        mine = table.slice(self.start, self.rows)
-        if MEMBER in mine.column_names:
-            mine = mine.drop_columns([MEMBER])
-        return mine.rename_columns([*self.titles, *mine.column_names[len(self.titles) :]])
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A result for one reader: its position, its table, and the number of the file that it is to become."""
-
-    n: int
-    reader: str
-    ref: Ref
-    number: int | None = None
-    part: Part | None = None
-
-    @property
-    def rows(self) -> int:
-        """How many rows it has for the reader."""
-        return self.ref.rows if self.part is None else self.part.rows
-
-    def shown(self, table: pa.Table) -> pa.Table:
-        """What the reader gets of the table."""
-        return table if self.part is None else self.part.of(table)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.results.outbox import Entry
 from penstock.engines.spark.results.sinks.reading import read_files
 from penstock.engines.spark.results.tagged_files import TaggedFiles, named
 from penstock.engines.spark.steps.rosters import Member
+from penstock.engines.spark.storage.records import Entry
 from penstock.engines.spark.storage.store import Store
 from penstock.errors import EngineError
 from penstock.plan.shapes import MEMBER
@@ -68,7 +68,7 @@ class KeptRows:
         return pa.table(found, schema=columns)
 
 
-Part: TypeAlias = OwnFiles | MemberFiles | KeptRows
+Place: TypeAlias = OwnFiles | MemberFiles | KeptRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Reading:
     """Where all results of a query are at one moment."""
 
     columns: pa.Schema
-    parts: tuple[Part, ...]
+    parts: tuple[Place, ...]
 
     def read(self, store: Store) -> pa.Table:
         """All of them, oldest first."""
@@ -87,7 +87,7 @@ class Reading:
             kept = [part for part in self.parts if isinstance(part, KeptRows)]
             store.unpin(entry.ref.name for part in kept for entry in part.entries)
 
-    def _rows(self, part: Part, store: Store) -> pa.Table:
+    def _rows(self, part: Place, store: Store) -> pa.Table:
         match part:
             case OwnFiles(files, format_):
                 return read_files(files, format_, self.columns)

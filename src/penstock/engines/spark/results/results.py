@@ -20,12 +20,12 @@ from penstock.engines.spark.results.delivery import Deliveries, Staged, StagedFi
 from penstock.engines.spark.results.draining import Drain
 from penstock.engines.spark.results.measures import QueryMeasures, add_all
 from penstock.engines.spark.results.one_time import first_window
-from penstock.engines.spark.results.outbox import Entry, Part
 from penstock.engines.spark.results.readers import Readers
 from penstock.engines.spark.results.tagged_files import runs_of_members, sorted_by_member
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.rosters import Member
 from penstock.engines.spark.storage.commit_log import CommitLog
+from penstock.engines.spark.storage.records import Entry, MemberRows
 from penstock.model.graph import Graph
 from penstock.model.operators import Sink
 
@@ -114,10 +114,10 @@ class Results:
         staged = self.deliveries.stage(shared, rows, self._parts(whose, starts, len(arrived)))
         return [StagedResult(shared, staged, arrived, whose, tuple(starts), rows)]
 
-    def _parts(self, whose: Sequence[Member], starts: Sequence[int], rows: int) -> dict[str, Part]:
+    def _parts(self, whose: Sequence[Member], starts: Sequence[int], rows: int) -> dict[str, MemberRows]:
         """The rows of members that have sinks of their own, each by where they start."""
         return {
-            member.query: Part(start, count, member.titles)
+            member.query: MemberRows(start, count, member.titles)
             for member, start, count in zip(whose, starts, _lengths(starts, rows), strict=True)
             if self.deliveries.has_sinks(member.query)
         }
@@ -128,13 +128,13 @@ class Results:
         if not found:
             return None
         rows = pa.concat_tables(found)
-        parts: dict[str, Part] = {}
+        parts: dict[str, MemberRows] = {}
         if drain.of is None:
             rows = self._wanted(drain.query, rows, drain.one_time_us)
         else:
             member = drain.of.member
             rows = sorted_by_member(rows, [member.number])
-            parts[member.query] = Part(0, rows.num_rows, member.titles)
+            parts[member.query] = MemberRows(0, rows.num_rows, member.titles)
         if not rows.num_rows:
             return None
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 
-from penstock.engines.spark.results.outbox import Entry, Outbox
+from penstock.engines.spark.results.outbox import Outbox
 from penstock.engines.spark.results.sinks.subscription import Result
+from penstock.engines.spark.storage.records import Entry
 from penstock.engines.spark.storage.store import Store
 
 

@@ -1,1 +1,7 @@
-""" """
+"""What makes it run: one thread that decides and commits, the workers that run steps, going on after a
+crash.
+
+`coordinator` tells control what happened, obeys it and commits; `mailbox` is how other threads reach it;
+`workers` run steps; `recovery` restores everything from the commit log. May import all rooms but
+`statements` and `status`.
+"""

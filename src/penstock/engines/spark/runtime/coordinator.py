@@ -41,7 +41,7 @@ from penstock.control.events import (
     TimestampAdvanced,
 )
 from penstock.control.machine import Control
-from penstock.engines.spark.ingest.feeder import Ingested, Standing
+from penstock.engines.spark.ingest.feeder import Ingested, LogPosition
 from penstock.engines.spark.ingest.late_rows import windows_of
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.retention import Retention
@@ -50,7 +50,7 @@ from penstock.engines.spark.operators.over_nothing import has_row_of_nothing
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.draining import Drains
 from penstock.engines.spark.results.results import Results, StagedResult
-from penstock.engines.spark.runtime.mailbox import Action, Call, Turns
+from penstock.engines.spark.runtime.mailbox import Action, Call, Mailbox
 from penstock.engines.spark.runtime.workers import (
     DrainBroken,
     DrainDone,
@@ -124,12 +124,14 @@ class Coordinator:
         self.results = Results(log, deliveries, shared, self._garbage)
         self.progress = Progress(log, self._garbage)
         self.records = QueueRecords(log, self._garbage, keep_log=keep_log)
-        self.turns: Turns[Message] = Turns(
+        self.mailbox: Mailbox[Message] = Mailbox(
             self._turn, self._look, lambda: self._running > 0, lambda: not self._running and control.idle
         )
-        self._workers = Workers(workers, self.progress, jobs, store, relations, self.results, self.turns.send)
+        self._workers = Workers(
+            workers, self.progress, jobs, store, relations, self.results, self.mailbox.send
+        )
         self.failures: dict[str, str] = {}
-        self.standings: dict[str, Standing] = {}  # where each stream's log stands, as committed
+        self.standings: dict[str, LogPosition] = {}  # where each stream's log stands, as committed
         self.draining: set[str] = set()  # queries whose open windows are to be put out when they end
         self.drains = Drains(log, self.progress, store, shared, deliveries, self._garbage)
         #: What to do when a one-time query has its window.
@@ -156,7 +158,7 @@ class Coordinator:
 
     def stop(self) -> None:
         """Starts no step any more, lets those that run finish, commits what came of them, and ends."""
-        self.turns.stop()
+        self.mailbox.stop()
         self._workers.close()
 
     def record_deliveries(self) -> None:
@@ -217,7 +219,7 @@ class Coordinator:
             action()
         self._after = []
         steps, self._steps = self._steps, []
-        if not self.turns.ending:  # else it is not committed, so as if it had never been asked for
+        if not self.mailbox.ending:  # else it is not committed, so as if it had never been asked for
             for command in steps:
                 self._running += 1
                 self._workers.submit(command)
@@ -244,7 +246,7 @@ class Coordinator:
             case Recut():
                 self._recut(command)
             case WakeAt(at_s):
-                self.turns.at(at_s, lambda: self.handle(Ticked(self.now())))
+                self.mailbox.at(at_s, lambda: self.handle(Ticked(self.now())))
             case QueryStarted(query, starts):
                 self._started(query, dict(starts))
             case Settled(query, positions):
@@ -265,7 +267,7 @@ class Coordinator:
             case AskTimestamp(stream):
                 queue_ = self.control.stream_queue(stream)
                 if queue_.register_s > float("-inf"):
-                    self.turns.soon(
+                    self.mailbox.soon(
                         lambda: self.handle(TimestampAdvanced(self.now(), stream, queue_.register_s))
                     )
             case Commit():
@@ -274,7 +276,7 @@ class Coordinator:
     def nothing_left(self) -> bool:
         """Whether nothing runs or waits, but for suspended queries; asked between two events."""
         through = not self._running and not self._steps and not self.drains
-        return through and self.turns.nothing_waits and self.control.idle
+        return through and self.mailbox.nothing_waits and self.control.idle
 
     def runs(self, query: str) -> bool:
         """Whether a query runs or will, by itself or as a member."""
@@ -446,7 +448,9 @@ class Coordinator:
         self.totals.step_s += time.perf_counter() - began_s
 
     def _deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
-        self.results.deliver(results, frontier, lambda query: self.turns.soon(partial(self.finished, query)))
+        self.results.deliver(
+            results, frontier, lambda query: self.mailbox.soon(partial(self.finished, query))
+        )
 
     # --- changes of the cut and the graph ---
 
@@ -543,7 +547,7 @@ class Coordinator:
         )
 
     def _ended(self, query: str, ends: dict[str, int]) -> None:
-        self.turns.soon(self.stopped_running)
+        self.mailbox.soon(self.stopped_running)
         suspended = self.log.get("suspended", [])
         if query in suspended:
             self.log.set("suspended", [name for name in suspended if name != query])

@@ -1,4 +1,4 @@
-"""Turns: while it runs, one thread takes what waits for it together, again and again."""
+"""Mailbox: while it runs, one thread takes what waits for it together, again and again."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Call:
             self.answer.set_exception(self._error)
 
 
-class Turns(Generic[MessageT]):
+class Mailbox(Generic[MessageT]):
     """Messages from any thread and alarms that are due, for one thread.
 
     `take` is a turn, `look` is called when no message waits. `has_work` says whether something is

@@ -8,16 +8,17 @@ from typing import Any
 
 from penstock.control.events import Restored
 from penstock.control.standing import Cursor, QueueContents
-from penstock.engines.spark.ingest.feeder import Standing
+from penstock.engines.spark.ingest.feeder import LogPosition
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.retained import Kept
-from penstock.engines.spark.operators.base import UNKNOWN, State
+from penstock.engines.spark.operators.base import UNKNOWN
 from penstock.engines.spark.operators.layouts import Needs
 from penstock.engines.spark.results.draining import Drain, recorded
 from penstock.engines.spark.results.measures import QueryMeasures
 from penstock.engines.spark.runtime.coordinator import Coordinator, now_s
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.queue_records import key
+from penstock.engines.spark.storage.records import OperatorState
 from penstock.engines.spark.storage.store import Ref
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
@@ -35,11 +36,11 @@ class Stood:
     queries: list[Query]
     waiting: list[Query]  # accepted, but not started
     graph: Graph
-    streams: dict[str, tuple[int, Standing]]
+    streams: dict[str, tuple[int, LogPosition]]
     batches: dict[str, list[tuple[int, Batch]]]
     units: dict[int, tuple[str, ...]]
     readers: dict[tuple[int, str], int]
-    states: dict[str, tuple[State, int]]
+    states: dict[str, tuple[OperatorState, int]]
     marks: dict[tuple[str, int], int]
     asked: dict[str, Needs]
     versions: dict[str, dict[int, Ref]]
@@ -67,7 +68,7 @@ def stood(log: CommitLog) -> Stood:
         queries,
         [query for query in accepted if query not in queries],
         merge(Graph(), queries),
-        {name: (number, Standing(**values)) for name, (number, values) in log.streams().items()},
+        {name: (number, LogPosition(**values)) for name, (number, values) in log.streams().items()},
         log.batches(),
         log.units(),
         log.readers(),
@@ -136,7 +137,7 @@ def _before(kept: Kept) -> QueueContents:
 def _contents(port: Port, stood: Stood, name: str, cursors: dict[int, int]) -> QueueContents:
     """A queue as it stood; of a log that is kept, only what some reader has yet to read."""
     batches = stood.batches.get(name, [])
-    _, standing = stood.streams.get(name, (0, Standing()))
+    _, standing = stood.streams.get(name, (0, LogPosition()))
     end = batches[-1][0] + 1 if batches else max(cursors.values(), default=standing.batches)
     first = min(cursors.values(), default=end)
     waiting = tuple(batch for n, batch in batches if n >= first)

@@ -21,8 +21,9 @@ from penstock.engines.spark.steps.prepared import Jobs
 from penstock.engines.spark.steps.progress import Progress
 from penstock.engines.spark.steps.rosters import Member, Roster
 from penstock.engines.spark.steps.skipping import in_train, search
-from penstock.engines.spark.steps.steps import Held, Known, Result, UnitRunner
+from penstock.engines.spark.steps.steps import Known, Result, UnitRunner
 from penstock.engines.spark.steps.units import alone
+from penstock.engines.spark.storage.records import StoredBatch
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.errors import PenstockError, StepError
 from penstock.model.batch import Batch
@@ -239,7 +240,7 @@ class Workers:
             self._relations.until,
             rosters,
         )
-        held = Held(None, END, drain.at_us, epoch=drain.epoch)
+        held = StoredBatch(None, END, drain.at_us, epoch=drain.epoch)
         end = Batch(0, 0.0, drain.at_us / 1e6, 0.0, 0.0, "", 0, 0, held)
         ports = dict.fromkeys(edge.port for edge in place.entries)
         takes = tuple(

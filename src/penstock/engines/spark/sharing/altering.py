@@ -98,7 +98,7 @@ class Altering:
             self._log.set(_ALTERING, {**self._log.get(_ALTERING, {}), query: None})
             if alteration.new is not None:
                 of.membership.emptied(target)
-            of.turns.soon(partial(self.again, alteration.query))
+            of.mailbox.soon(partial(self.again, alteration.query))
             return
         found, after_end = of.shared.of(query), of.have_ended(positions)
         if found is not None:
@@ -117,7 +117,7 @@ class Altering:
             self._replacing[query] = positions
         of.membership.put_out_of_nothing(query)
         self._log.set(_ALTERING, {n: new for n, new in self._log.get(_ALTERING, {}).items() if n != query})
-        of.turns.soon(partial(self._done, query))
+        of.mailbox.soon(partial(self._done, query))
 
     def _done(self, query: str) -> None:
         self._busy.discard(query)

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pyarrow.compute as pc
 
-from penstock.engines.spark.operators.base import UNKNOWN, Piece, State
+from penstock.engines.spark.operators.base import UNKNOWN
 from penstock.engines.spark.steps.progress import Progress
+from penstock.engines.spark.storage.records import OperatorState, Piece
 from penstock.engines.spark.storage.store import Store
 from penstock.model.graph import Graph
 from penstock.plan.shapes import MEMBER
@@ -36,17 +37,20 @@ def take_along(progress: Progress, store: Store, operators: Sequence[tuple[str, 
 def bring_along(progress: Progress, store: Store, operators: Sequence[tuple[str, str]]) -> None:
     """What is remembered of members moves from the second of each pair, which will go, to the first."""
     for name, before in operators:
-        theirs, mine = progress.states.get(name, State()), progress.states.pop(before, State())
+        theirs, mine = (
+            progress.states.get(name, OperatorState()),
+            progress.states.pop(before, OperatorState()),
+        )
         numbers = {
             key: max(theirs.numbers.get(key, UNKNOWN), mine.numbers.get(key, UNKNOWN))
             for key in {*theirs.numbers, *mine.numbers}
         }
         brought = [piece for piece in mine.pieces if _is_tagged(store, piece)]  # the rest they have, too
         if brought:
-            progress.put_state(name, State((*theirs.pieces, *brought), numbers))
+            progress.put_state(name, OperatorState((*theirs.pieces, *brought), numbers))
 
 
-def _part(store: Store, state: State, number: int, *, mine: bool) -> State:
+def _part(store: Store, state: OperatorState, number: int, *, mine: bool) -> OperatorState:
     """What is remembered of a member, or of the others; numbers about a piece begin with its name.
 
     What belongs to nobody, as rows of a join's other side may, both need.
@@ -65,7 +69,7 @@ def _part(store: Store, state: State, number: int, *, mine: bool) -> State:
             ref = store.put(part, "state")
             pieces.append(replace(piece, ref=ref))
             numbers |= {key.replace(piece.ref.name, ref.name, 1): about[key] for key in about}
-    return State(tuple(pieces), numbers)
+    return OperatorState(tuple(pieces), numbers)
 
 
 def _is_tagged(store: Store, piece: Piece) -> bool:

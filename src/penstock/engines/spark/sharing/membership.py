@@ -77,7 +77,7 @@ class Membership:
             self._done(shared)
             if query in self._leaving:  # and so it goes from there
                 stop = partial(self.stop, query, drain=self._leaving.pop(query))
-                self._of.turns.soon(partial(self._if_member, query, stop))
+                self._of.mailbox.soon(partial(self._if_member, query, stop))
             self.regrouped(shared)
             self.regrouped(self._shared.get(shared).base)
             self.stepped(shared)
@@ -147,7 +147,7 @@ class Membership:
                 if all(reached[stream] >= end for stream, end in member.ends.items()):
                     self._gone(member.query, member.ends)
         if shared in self._back and self._has_caught_up(shared, self._back[shared]):
-            self._of.turns.soon(lambda: self._come_back(shared))
+            self._of.mailbox.soon(lambda: self._come_back(shared))
 
     def _gone(self, query: str, ends: Mapping[str, int]) -> None:
         found = self._shared.of(query)
@@ -163,7 +163,7 @@ class Membership:
     def emptied(self, shared: str) -> None:
         """Somebody has left; a shared query without members ends."""
         if shared in self._shared and not self._shared.get(shared).members:
-            self._of.turns.soon(lambda: self._stop_empty(shared))
+            self._of.mailbox.soon(lambda: self._stop_empty(shared))
 
     def _stop_empty(self, shared: str) -> None:
         if shared not in self._of.planned.queries or self._shared.get(shared).members:
@@ -189,7 +189,7 @@ class Membership:
         for own in [own for own in self._back if own not in graph.queries and own in ran]:
             base = self._back.pop(own)
             self._bring_along(own, base)
-            self._of.turns.soon(partial(self.regrouped, base))
+            self._of.mailbox.soon(partial(self.regrouped, base))
             self._log.set("back", self._back)
             self._done(own)
 
@@ -401,4 +401,4 @@ class Membership:
 
     def _done(self, own: str) -> None:
         for action in self._later.pop(own, []):
-            self._of.turns.soon(action)
+            self._of.mailbox.soon(action)

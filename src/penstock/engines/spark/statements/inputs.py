@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from penstock.engines.spark.failing import reason_of
-from penstock.engines.spark.ingest.feeder import Feed, Standing
+from penstock.engines.spark.ingest.feeder import Feed, LogPosition
 from penstock.engines.spark.ingest.relations import Relations, TableRead
 from penstock.engines.spark.ingest.sources import registry as sources
 from penstock.engines.spark.ingest.sources.base import Source
@@ -61,12 +61,12 @@ class Inputs:
         self._places, self._spark, self._log = places, spark, log
         self._relations, self._opened, self._closed = relations, opened, closed
         self._is_feeding = is_feeding
-        self._standings: dict[str, tuple[int, Standing]] = {}
+        self._standings: dict[str, tuple[int, LogPosition]] = {}
         self._numbers: dict[str, int] = {}
         self._created = 0
         self.feeds: dict[str, Feed] = {}
 
-    def restore(self, standings: dict[str, tuple[int, Standing]]) -> None:
+    def restore(self, standings: dict[str, tuple[int, LogPosition]]) -> None:
         """What was known before a restart."""
         self._standings = standings
 
@@ -160,7 +160,7 @@ class Inputs:
             self._relations.resume(catalog.tables[name])
 
     def _feed(self, stream: Stream) -> None:
-        number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], Standing())
+        number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], LogPosition())
         self._standings[stream.name] = number, standing
         idle, retention = stream.options.get("idle"), stream.options.get("retention")
         pushed = stream.format == "push"

@@ -17,7 +17,7 @@ import pyarrow as pa
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.distributing import Distributor
 from penstock.engines.spark.results.draining import Drain
-from penstock.engines.spark.results.reading import KeptRows, MemberFiles, OwnFiles, Part, Reading
+from penstock.engines.spark.results.reading import KeptRows, MemberFiles, OwnFiles, Place, Reading
 from penstock.engines.spark.results.sinks import registry as sinks
 from penstock.engines.spark.results.sinks.base import Sink
 from penstock.engines.spark.results.sinks.columns import result_columns
@@ -160,7 +160,7 @@ class Outputs:
         `first_file` is the number of the first file that can be the query's.
         """
         out, format_ = self._places.out, self._places.format
-        parts: list[Part] = []
+        parts: list[Place] = []
         if out is not None:
             parts.append(OwnFiles(tuple(list_files(out / query, format_, first_file)), format_))
         elif (name := self._most_kept(query)) is not None:

@@ -227,7 +227,7 @@ class Registrar:
             self._weigh(name)
         for query in found.alone:
             if query.stop_s is not None:
-                self._coordinator.turns.at(query.stop_s, partial(self.stop, query.name, drain=False))
+                self._coordinator.mailbox.at(query.stop_s, partial(self.stop, query.name, drain=False))
 
     def _begin_anew(self, name: str) -> None:
         """Another query may have had that name, of which nothing is left in the new one's results."""
@@ -514,7 +514,7 @@ class Registrar:
                 self._suspend(name)
         for query in (*stood.queries, *stood.waiting):
             if query.stop_s is not None:
-                self._coordinator.turns.at(query.stop_s, partial(self.stop, query.name, drain=False))
+                self._coordinator.mailbox.at(query.stop_s, partial(self.stop, query.name, drain=False))
             if query.one_time and stood.lives.get(query.name, {}).get("rows"):
                 self.stop(query.name, drain=False)
         for name, drain in self._log.get("stopping", {}).items():

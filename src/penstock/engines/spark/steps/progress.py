@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict
 
 from penstock.control.commands import Take
-from penstock.engines.spark.operators.base import END, UNKNOWN, State
+from penstock.engines.spark.operators.base import END, UNKNOWN
 from penstock.engines.spark.operators.layouts import Layouts, Needs, layouts
-from penstock.engines.spark.steps.steps import Held, Known, Result
-from penstock.engines.spark.steps.watermarks import Marks, Outputs, exit_marks, output_mark, raise_to
+from penstock.engines.spark.steps.steps import Known, Result
+from penstock.engines.spark.steps.watermarks import Outputs, Watermarks, exit_marks, output_mark, raise_to
 from penstock.engines.spark.storage.commit_log import CommitLog
+from penstock.engines.spark.storage.records import OperatorState, StoredBatch
 from penstock.engines.spark.storage.store import Ref
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
@@ -30,8 +31,8 @@ class Progress:
         self._log, self._garbage = log, garbage
         self.graph = Graph()
         self.layouts: Layouts = layouts(self.graph)
-        self.states: dict[str, State] = {}
-        self.marks: Marks = {}
+        self.states: dict[str, OperatorState] = {}
+        self.marks: Watermarks = {}
         self.outputs: Outputs = {}
         self.pushed: dict[Port, int] = {}  # the watermark that readers of a queue have been told
         self.asked: dict[str, Needs] = {}
@@ -49,10 +50,10 @@ class Progress:
         nodes = self.graph.nodes
         return [(name, slot) for name in operators for slot in range(len(nodes[name].inputs))]
 
-    def put_state(self, name: str, state: State) -> None:
+    def put_state(self, name: str, state: OperatorState) -> None:
         """What an operator remembers from now on."""
         kept = {piece.ref.name for piece in state.pieces}
-        before = self.states.get(name, State())
+        before = self.states.get(name, OperatorState())
         self._garbage.extend(p.ref.name for p in before.pieces if p.ref.name not in kept)
         self.states[name] = state
         self._log.put_state(name, state, self.outputs.get(name, UNKNOWN))
@@ -75,7 +76,7 @@ class Progress:
             if all(port.node in ends for port in self.graph.nodes[name].inputs):
                 if is_stateful(self.graph.nodes[name].operator) and name not in self.states:
                     self.outputs[name] = END
-                    self.put_state(name, State())
+                    self.put_state(name, OperatorState())
                 if output_mark(self.graph, name, self.marks, self.outputs) == END:
                     ends.add(name)
 
@@ -114,7 +115,7 @@ class Progress:
     def regraph(self, graph: Graph) -> None:
         """Another graph; what only operators needed that have gone is dropped."""
         for name in [name for name in self.graph.operators if name not in graph.nodes]:
-            self._garbage.extend(piece.ref.name for piece in self.states.pop(name, State()).pieces)
+            self._garbage.extend(piece.ref.name for piece in self.states.pop(name, OperatorState()).pieces)
             self.outputs.pop(name, None)
             self.asked.pop(name, None)
             for one in self._inputs([name]):
@@ -150,7 +151,7 @@ def _batch(takes: tuple[Take, ...], ref: Ref | None, mark: int) -> Batch:
         last.leaf,
         min(batch.lo for batch in batches if batch.leaf == last.leaf),
         last.hi,
-        Held(
+        StoredBatch(
             ref,
             mark,
             max(batch.ref.arrived_us for batch in batches),

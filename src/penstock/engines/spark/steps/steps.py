@@ -20,17 +20,25 @@ from penstock.engines.spark.operators.base import (
     NOW,
     TIME,
     UNKNOWN,
-    Layout,
     Released,
-    State,
+    RowLayout,
     StatefulOperator,
 )
 from penstock.engines.spark.operators.layouts import Layouts
 from penstock.engines.spark.steps.prepared import Job, Jobs
 from penstock.engines.spark.steps.rosters import Roster, bucketed
 from penstock.engines.spark.steps.skipping import LeftOut, Skipped, in_train, without
-from penstock.engines.spark.steps.units import Compiler, Part, Target, ToQueue, ToSink, ToState, entry_inputs
-from penstock.engines.spark.steps.watermarks import Marks, Outputs, raise_to, spread
+from penstock.engines.spark.steps.units import (
+    Compiler,
+    JobPlan,
+    Target,
+    ToQueue,
+    ToSink,
+    ToState,
+    entry_inputs,
+)
+from penstock.engines.spark.steps.watermarks import Outputs, Watermarks, raise_to, spread
+from penstock.engines.spark.storage.records import OperatorState, StoredBatch
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.model.batch import Batch
 from penstock.model.graph import Edge, Graph, Port
@@ -39,34 +47,12 @@ from penstock.policies.layout import UnitPlace
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """What a batch's `ref` is here: its stored table (none without rows), its watermark, when it came.
-
-    Of a stream's batch also: the stream's number, what `now()` is, and the epoch of stored relations; of
-    others, the last epoch of their rows and the first.
-    """
-
-    ref: Ref | None
-    mark: int
-    arrived_us: int
-    stream: int = -1
-    now_us: int = 0
-    epoch: int = 0
-    first_epoch: int | None = None
-
-    @property
-    def oldest_epoch(self) -> int:
-        """No row is of an earlier one."""
-        return self.epoch if self.first_epoch is None else self.first_epoch
-
-
-@dataclass(frozen=True, slots=True)
 class Known:
     """What is known of operators: watermarks of inputs; what stateful ones put out and remember."""
 
-    marks: Marks
+    marks: Watermarks
     outputs: Outputs
-    states: Mapping[str, State]
+    states: Mapping[str, OperatorState]
 
 
 @dataclass(slots=True)
@@ -75,8 +61,8 @@ class Result:
 
     queues: dict[Port, pa.Table] = field(default_factory=dict)
     sinks: dict[str, pa.Table] = field(default_factory=dict)
-    states: dict[str, State] = field(default_factory=dict)
-    entry_marks: Marks = field(default_factory=dict)
+    states: dict[str, OperatorState] = field(default_factory=dict)
+    entry_marks: Watermarks = field(default_factory=dict)
     outputs: Outputs = field(default_factory=dict)
     jobs: int = 0
     spark_s: float = 0.0
@@ -108,7 +94,7 @@ class UnitRunner:
         self.graph, self.place, self.layouts, self.stateful = graph, place, layouts, stateful
         self.compiler = Compiler(graph, place, layouts, stateful)
         self._jobs, self.store, self.relations, self.rosters = jobs, store, relations, rosters
-        self._parts: dict[object, tuple[Part, Job]] = {}
+        self._parts: dict[object, tuple[JobPlan, Job]] = {}
         self._folds: dict[str, Job] = {}
         joins = [graph.nodes[name].operator for name in place.unit.operators]
         rosters_ = [one.relation for one in joins if isinstance(one, Join) and one.roster]
@@ -152,7 +138,7 @@ class UnitRunner:
             return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
         return _of_stream(pa.concat_tables(parts), batches, layout).select(list(layout.columns))
 
-    def part(self, key: object, make: Callable[[], Part]) -> tuple[Part, Job]:
+    def part(self, key: object, make: Callable[[], JobPlan]) -> tuple[JobPlan, Job]:
         """A part of the unit and its job, made when first needed."""
         found = self._parts.get(key)
         if found is None:
@@ -222,7 +208,7 @@ class _Step:
         self._result.rows = sum(table.num_rows for table in named.values())
         self._job(*self._of.part(reading, lambda: self._of.compiler.entry(reading)), named)
 
-    def _job(self, part: Part, job: Job, tables: Mapping[str, pa.Table]) -> None:
+    def _job(self, part: JobPlan, job: Job, tables: Mapping[str, pa.Table]) -> None:
         """Runs a part; what comes out goes where it belongs."""
         given = part.inputs(tables)
         for name, alias in part.relations.items():
@@ -280,7 +266,7 @@ class _Step:
         arrived = {slot: pa.concat_tables(parts) for slot, parts in self._arrived.pop(name, {}).items()}
         slots = range(len(self._of.graph.nodes[name].inputs))
         marks = tuple(self._marks.get((name, slot), UNKNOWN) for slot in slots)
-        turn = operator.advance(self._states.get(name, State()), arrived, marks, self)
+        turn = operator.advance(self._states.get(name, OperatorState()), arrived, marks, self)
         self._result.states[name] = turn.state
         self._outputs[name] = max(turn.mark, self._outputs.get(name, UNKNOWN))
         for release in turn.releases:
@@ -314,13 +300,13 @@ class _Step:
         self._result.jobs += 1
 
 
-def _closing(held: list[Held]) -> tuple[np.ndarray, np.ndarray]:
+def _closing(held: list[StoredBatch]) -> tuple[np.ndarray, np.ndarray]:
     """The watermarks that a train brought, and when each came."""
     marks = np.maximum.accumulate(np.array([h.mark for h in held], dtype=np.int64))
     return marks, np.array([h.arrived_us for h in held], dtype=np.int64)
 
 
-def _of_stream(table: pa.Table, batches: list[Batch], layout: Layout) -> pa.Table:
+def _of_stream(table: pa.Table, batches: list[Batch], layout: RowLayout) -> pa.Table:
     """A stream's rows with the columns that all rows of a batch have alike, and their offsets."""
     values: dict[str, list[int]] = {}
     if layout.order:
@@ -338,7 +324,7 @@ def _of_stream(table: pa.Table, batches: list[Batch], layout: Layout) -> pa.Tabl
     return table
 
 
-def _filled(table: pa.Table, layout: Layout) -> pa.Table:
+def _filled(table: pa.Table, layout: RowLayout) -> pa.Table:
     """With hidden columns asked for since, by a query that began behind it: who reads it needs none."""
     for name in layout.hidden:
         if name not in table.column_names:

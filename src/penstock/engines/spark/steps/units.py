@@ -21,8 +21,8 @@ from penstock.engines.spark.operators.base import (
     LATE,
     ROW,
     TIME,
-    Layout,
     Released,
+    RowLayout,
     StatefulOperator,
 )
 from penstock.engines.spark.operators.layouts import Layouts, takes_late_rows
@@ -93,7 +93,7 @@ class RosterUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JobPlan:
     """What one job of a unit does: SQL over inputs, and where what comes out goes."""
 
     released: Released
@@ -149,14 +149,14 @@ class Compiler:
     layouts: Layouts
     stateful: Mapping[str, StatefulOperator]
 
-    def entry(self, edges: tuple[Edge, ...]) -> Part:
+    def entry(self, edges: tuple[Edge, ...]) -> JobPlan:
         """The job over rows of queues, those that these edges read."""
         part = self._entry(edges, numbered=True)
         if any(output.copies for output in part.targets.values()):
             return part
         return self._entry(edges, numbered=False)
 
-    def _entry(self, edges: tuple[Edge, ...], *, numbered: bool) -> Part:
+    def _entry(self, edges: tuple[Edge, ...], *, numbered: bool) -> JobPlan:
         text = _Text(self, numbered=numbered)
         for port, name in entry_inputs(edges).items():
             columns = text.layout(port).columns
@@ -167,7 +167,7 @@ class Compiler:
                     text.arriving[edge.reader, edge.slot] = Rows(name, name, origins, "all")
         return text.part()
 
-    def release(self, node: str, variant: str) -> Part:
+    def release(self, node: str, variant: str) -> JobPlan:
         """The job over what a stateful operator releases."""
         text = _Text(self, numbered=False)
         released = self.stateful[node].released(variant)
@@ -213,7 +213,7 @@ class _Text:
     steps: list[str] = field(default_factory=list)
     together: bool = False
 
-    def layout(self, port: Port) -> Layout:
+    def layout(self, port: Port) -> RowLayout:
         """The columns at a port, within this job."""
         return replace(self.of.layouts.ports[port], row=self.numbered)
 
@@ -250,7 +250,7 @@ class _Text:
                 columns = stateless.delivered(sink.columns, self.of.layouts.ports[port])
                 self.put_out(ToSink(edge.reader, sink.query), rows, columns)
 
-    def part(self) -> Part:
+    def part(self) -> JobPlan:
         """Takes the rows through all operators they reach, in order."""
         for name in self.of.place.unit.operators:
             node = self.of.graph.nodes[name]
@@ -261,7 +261,7 @@ class _Text:
         sql = selects[0] if len(selects) == 1 else _tagged(selects)
         if self.steps:
             sql = f"WITH {', '.join(self.steps)} {sql}"
-        return Part(
+        return JobPlan(
             Released(sql, self.inputs),
             {target: output for target, (_, output) in self.outputs.items()},
             self.relations,
@@ -330,7 +330,7 @@ class _Text:
             self.inputs[name] = (*join.relation_schema.names, stateless.FROM, stateless.TO)
         return self.relations[relation]
 
-    def _roster(self, roster: str, join: Join, rows: str, below: Layout, *, exact: bool) -> RosterUse:
+    def _roster(self, roster: str, join: Join, rows: str, below: RowLayout, *, exact: bool) -> RosterUse:
         """A roster as an input, with an index if the rows are one, too."""
         constants = Schema(join.relation_schema.fields[1:])
         index = index_of(join.condition, constants, below.schema) if rows in self.inputs else None
@@ -343,7 +343,7 @@ class _Text:
         self.inputs[use.input] = columns
         return use
 
-    def _tagged(self, use: RosterUse, join: Join, rows: str, below: Layout, output: Layout) -> str:
+    def _tagged(self, use: RosterUse, join: Join, rows: str, below: RowLayout, output: RowLayout) -> str:
         """A join with a roster."""
         tests, mine, theirs = [], [], []
         if use.index is not None:
@@ -355,7 +355,7 @@ class _Text:
             theirs += [STREAM, FROM, TO]
         return stateless.join_roster(join, (rows, mine), (use.input, theirs), below, output, tests)
 
-    def _remember(self, name: str, slot: int, below: Layout) -> None:
+    def _remember(self, name: str, slot: int, below: RowLayout) -> None:
         columns = self.of.layouts.inputs[name, slot].columns
         decides = takes_late_rows(self.of.graph.nodes[name].operator)
         on_time = f" WHERE {LATE} IS NULL" if below.late and not decides else ""

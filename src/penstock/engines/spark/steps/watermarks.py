@@ -11,7 +11,7 @@ from penstock.model.operators import is_stateful
 from penstock.policies.layout import UnitPlace
 
 #: The watermark at each input of each operator: (operator, slot).
-Marks: TypeAlias = dict[tuple[str, int], int]
+Watermarks: TypeAlias = dict[tuple[str, int], int]
 #: The watermark at the output of each stateful operator, as it last said.
 Outputs: TypeAlias = dict[str, int]
 
@@ -24,7 +24,7 @@ def output_mark(graph: Graph, name: str, marks: Mapping[tuple[str, int], int], o
     return min(marks.get((name, slot), UNKNOWN) for slot in slots)
 
 
-def spread(graph: Graph, place: UnitPlace, name: str, marks: Marks, outputs: Outputs) -> int:
+def spread(graph: Graph, place: UnitPlace, name: str, marks: Watermarks, outputs: Outputs) -> int:
     """Tells the operators that an operator feeds directly how far its time has come."""
     mark = output_mark(graph, name, marks, outputs)
     for edge in graph.edges[name]:
@@ -33,13 +33,13 @@ def spread(graph: Graph, place: UnitPlace, name: str, marks: Marks, outputs: Out
     return mark
 
 
-def raise_to(marks: Marks, key: tuple[str, int], mark: int) -> None:
+def raise_to(marks: Watermarks, key: tuple[str, int], mark: int) -> None:
     """Watermarks only grow."""
     if mark > marks.get(key, UNKNOWN):
         marks[key] = mark
 
 
-def exit_marks(graph: Graph, place: UnitPlace, marks: Marks, outputs: Outputs) -> dict[Port, int]:
+def exit_marks(graph: Graph, place: UnitPlace, marks: Watermarks, outputs: Outputs) -> dict[Port, int]:
     """The watermark at each port that leaves a unit, after those of its inputs have grown."""
     for name in place.unit.operators:
         spread(graph, place, name, marks, outputs)

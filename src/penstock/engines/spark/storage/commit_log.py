@@ -16,10 +16,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from penstock.engines.spark.ingest.sources.base import KnownFile
-from penstock.engines.spark.operators.base import Piece, State
-from penstock.engines.spark.results.outbox import Entry, Part
-from penstock.engines.spark.steps.steps import Held
+from penstock.engines.spark.storage.records import (
+    Entry,
+    KnownFile,
+    MemberRows,
+    OperatorState,
+    Piece,
+    StoredBatch,
+)
 from penstock.engines.spark.storage.store import Ref
 from penstock.errors import EngineError
 from penstock.model.batch import Batch
@@ -329,13 +333,13 @@ class CommitLog:
 
     # --- operators ---
 
-    def put_state(self, operator: str, state: State, mark: int) -> None:
+    def put_state(self, operator: str, state: OperatorState, mark: int) -> None:
         """What an operator remembers, and the watermark of what it puts out."""
         self._db.execute(
             "INSERT OR REPLACE INTO state VALUES (?, ?, ?)", (operator, json.dumps(asdict(state)), mark)
         )
 
-    def states(self) -> dict[str, tuple[State, int]]:
+    def states(self) -> dict[str, tuple[OperatorState, int]]:
         """What each operator remembers, and the watermark of what it puts out."""
         rows = self._db.execute("SELECT operator, state, mark FROM state").fetchall()
         return {operator: (state_from(json.loads(text)), mark) for operator, text, mark in rows}
@@ -399,7 +403,7 @@ class CommitLog:
             found.setdefault(sink, []).append(name)
         return found
 
-    def post(self, sink: str, ref: Ref, number: int | None = None, part: Part | None = None) -> int:
+    def post(self, sink: str, ref: Ref, number: int | None = None, part: MemberRows | None = None) -> int:
         """A result that a sink is to get after the commit; its number."""
         cursor = self._db.execute(
             "INSERT INTO outbox (sink, ref, number, part) VALUES (?, ?, ?, ?)",
@@ -441,11 +445,11 @@ class CommitLog:
         ).fetchall()
 
 
-def _part(text: str | None) -> Part | None:
+def _part(text: str | None) -> MemberRows | None:
     if text is None:
         return None
     values = json.loads(text)
-    return Part(values["start"], values["rows"], tuple(values["titles"]))
+    return MemberRows(values["start"], values["rows"], tuple(values["titles"]))
 
 
 def _batch_text(batch: Batch) -> str:
@@ -457,10 +461,10 @@ def _batch(text: str) -> Batch:
     values = json.loads(text)
     held = values.pop("ref")
     ref = Ref(**held.pop("ref")) if held["ref"] is not None else held.pop("ref")
-    return Batch(**values, ref=Held(ref, **held))
+    return Batch(**values, ref=StoredBatch(ref, **held))
 
 
-def state_from(values: Mapping[str, Any]) -> State:
+def state_from(values: Mapping[str, Any]) -> OperatorState:
     """What an operator remembers, from how it is written."""
     pieces = tuple(Piece(p["role"], Ref(**p["ref"]), p["low"], p["high"]) for p in values["pieces"])
-    return State(pieces, values["numbers"])
+    return OperatorState(pieces, values["numbers"])

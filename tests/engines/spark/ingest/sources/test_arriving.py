@@ -19,9 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.engines.spark.ingest.sources import arriving, directory
-from penstock.engines.spark.ingest.sources.base import Arrived, KnownFile, Source
+from penstock.engines.spark.ingest.sources.base import Arrived, Source
 from penstock.engines.spark.ingest.sources.registry import make
 from penstock.engines.spark.storage.commit_log import CommitLog
+from penstock.engines.spark.storage.records import KnownFile
 from penstock.errors import SourceError
 from penstock.sql.catalog import Stream
 from tests.engines.spark.ingest.sources.drive import TEMPS, opened, stream

@@ -28,11 +28,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engines.spark.failing import FailingOnes
-from penstock.engines.spark.ingest.sources.base import Arrived, BadRow, KnownFile
+from penstock.engines.spark.ingest.sources.base import Arrived, BadRow
 from penstock.engines.spark.ingest.sources.chunks import Reader, UnreadableFileError
 from penstock.engines.spark.ingest.sources.directory import DirectoryWatch, Found, counts, passed_over
 from penstock.engines.spark.ingest.sources.options import Options
 from penstock.engines.spark.ingest.sources.walk import MOST_TOLD, FileWalk
+from penstock.engines.spark.storage.records import KnownFile
 
 #: How often the directory is asked whether it has changed; and for how long after rows came, how often then.
 LOOK_US = 20_000

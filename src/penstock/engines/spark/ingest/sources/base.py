@@ -17,6 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from penstock.engines.spark.storage.records import KnownFile
+
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
@@ -25,15 +27,6 @@ class BadRow:
     text: str
     reason: str
     place: str
-
-
-@dataclass(frozen=True, slots=True)
-class KnownFile:
-    """A file that was read: its path within the stream's directory, and what it looked like then."""
-
-    path: str
-    size: int
-    modified_ns: int
 
 
 class Ticket:
