@@ -32,7 +32,7 @@ from penstock.model.operators import (
 from penstock.model.query import PlanNode
 from penstock.model.schema import UNTYPED, Field, Schema
 from penstock.model.window import Window
-from penstock.sql.dialect import parse_expression, render
+from penstock.sql.text.dialect import parse_expression, render
 
 #: What a row carries beside its own columns.
 HIDDEN = "__time, __order"

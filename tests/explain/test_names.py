@@ -9,7 +9,7 @@ from penstock.explain.explanation import explain
 from penstock.explain.names import own_names
 from penstock.plan.canonical import canonical
 from penstock.plan.schemas import derived_schemas
-from penstock.sql.reader import read_one
+from penstock.sql.reading.reader import read_one
 from penstock.sql.session import apply
 from tests.explain.statements import HOME
 

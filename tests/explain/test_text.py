@@ -11,7 +11,7 @@ from penstock.explain.quantities import rate_text, ratio_text
 from penstock.explain.text import WIDTH, explanation_text, rules_text
 from penstock.explain.wishes import wishes
 from penstock.model.qos import QoS
-from penstock.sql.quantities import shown_bytes
+from penstock.sql.text.quantities import shown_bytes
 from tests.explain.statements import HOME, JOINED, SPLIT
 
 

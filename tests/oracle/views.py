@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,7 @@ from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import Admission, admit
 from penstock.plan.schemas import derived_schemas
 from penstock.plan.sharing import remove
-from penstock.sql.reader import read_one
+from penstock.sql.reading.reader import read_one
 from penstock.sql.session import apply
 
 STREAMS = catalog()

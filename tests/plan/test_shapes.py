@@ -8,8 +8,8 @@ from penstock.model.graph import Graph
 from penstock.model.operators import Aggregate, Join
 from penstock.plan.admission import admit
 from penstock.plan.shapes import MEMBER, Shaped, shaped
-from penstock.sql.catalog import Catalog
-from penstock.sql.reader import read
+from penstock.sql.binding.catalog import Catalog
+from penstock.sql.reading.reader import read
 from penstock.sql.session import apply
 
 STREAMS = """

@@ -12,8 +12,8 @@ from penstock.plan import templates as module
 from penstock.plan.admission import admit
 from penstock.plan.shapes import shaped
 from penstock.plan.templates import Templates
-from penstock.sql.catalog import Catalog
-from penstock.sql.reader import read
+from penstock.sql.binding.catalog import Catalog
+from penstock.sql.reading.reader import read
 from penstock.sql.session import apply
 from tests.plan.test_shapes import STREAMS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import run
 
 STREAMS = """

@@ -9,7 +9,7 @@ from penstock.plan.canonical import canonical
 from penstock.plan.document import read, write
 from penstock.plan.text import plan_text
 from penstock.plan.validate import validate
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import run
 from tests.sql.streams import Case, cases, catalog
 

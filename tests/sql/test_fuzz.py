@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from penstock.errors import PenstockError
 from penstock.plan.canonical import canonical
 from penstock.plan.validate import validate
-from penstock.sql.catalog import Catalog
-from penstock.sql.dialect import tokenize
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import run
+from penstock.sql.text.dialect import tokenize
 from tests.sql.streams import STREAMS, cases, catalog
 from tests.sql.test_cases import explained
 

@@ -7,7 +7,7 @@ import pytest
 from penstock.errors import SqlError
 from penstock.model.qos import QoS
 from penstock.plan.document import read, write
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import Answer, run
 from tests.sql.streams import catalog
 

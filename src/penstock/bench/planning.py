@@ -18,8 +18,8 @@ from penstock.bench.queries import catalog, random_queries
 from penstock.model.graph import Graph
 from penstock.model.query import Query
 from penstock.plan.admission import admit
-from penstock.sql.catalog import Catalog
-from penstock.sql.reader import read_one
+from penstock.sql.binding.catalog import Catalog
+from penstock.sql.reading.reader import read_one
 from penstock.sql.session import apply
 
 #: The sizes of the graph, in queries, that merging is measured at.

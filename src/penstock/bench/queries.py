@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import run
 
 Thing = TypeVar("Thing")

@@ -88,7 +88,7 @@ def overload(
     """Five times what the machine can process: memory keeps its limit, and all is processed in the end."""
     from penstock.bench.overload import measure
     from penstock.engines.spark.session import session
-    from penstock.sql.quantities import size_bytes
+    from penstock.sql.text.quantities import size_bytes
 
     spark = session.make()
     try:

@@ -31,7 +31,7 @@ from penstock.engines.spark.session.masters import read_conf
 from penstock.engines.spark.status.status import QueryStatus, Status
 from penstock.experiments.figures import paint
 from penstock.policies.parsing import parse
-from penstock.sql.quantities import shown_bytes
+from penstock.sql.text.quantities import shown_bytes
 
 HERE = Path(__file__).parent
 #: Rows per second of each stream in quiet, busy and ordinary hours.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from penstock.errors import EngineError, PenstockError, SqlError
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import run
 
 

@@ -27,8 +27,8 @@ from penstock.engines.spark.status.status import QueryStatus, Status
 from penstock.engines.spark.status.status_text import problem_lines
 from penstock.errors import EngineError
 from penstock.model.operators import Source
-from penstock.sql.catalog import Catalog, Stream
-from penstock.sql.quantities import seconds, shown_bytes, shown_seconds, size_bytes
+from penstock.sql.binding.catalog import Catalog, Stream
+from penstock.sql.text.quantities import seconds, shown_bytes, shown_seconds, size_bytes
 
 #: Rates and latencies in the live table are over so many seconds.
 _WINDOW_S = 5.0

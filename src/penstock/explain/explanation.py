@@ -33,10 +33,9 @@ from penstock.policies.layout import lay_out
 from penstock.policies.parsing import MAKERS, parse
 from penstock.policies.policy import Policy
 from penstock.policies.registry import DEFAULT
-from penstock.sql.catalog import Catalog
-from penstock.sql.reader import read
-from penstock.sql.session import Answer, apply
-from penstock.sql.statements import (
+from penstock.sql.binding.catalog import Catalog
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import (
     AlterQuery,
     CreateQuery,
     Drop,
@@ -46,6 +45,7 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
+from penstock.sql.session import Answer, apply
 
 _HERE = Path()
 

@@ -15,7 +15,7 @@ from penstock.model.query import PlanNode
 from penstock.model.schema import Field, Schema
 from penstock.plan.canonical import forms
 from penstock.plan.text import operator_text
-from penstock.sql.expressions import quoted
+from penstock.sql.expressions.texts import quoted
 
 _COMPUTED = re.compile(r"`?\b((?:right_)*c_[0-9a-f]{10})\b`?")
 

@@ -16,8 +16,8 @@ from penstock.explain.explanation import Explanation, OperatorExplained, QueryEx
 from penstock.explain.quantities import cpu_text, micros_text, rate_text, ratio_text
 from penstock.explain.wishes import life, wishes
 from penstock.plan.text import plan_text
-from penstock.sql.quantities import shown_bytes
 from penstock.sql.session import Answer
+from penstock.sql.text.quantities import shown_bytes
 
 WIDTH = 100
 #: Plans of a query that are shown.

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from penstock.explain.quantities import rate_text
 from penstock.model.qos import QoS
 from penstock.model.query import Query
-from penstock.sql.quantities import shown_bytes, shown_seconds
+from penstock.sql.text.quantities import shown_bytes, shown_seconds
 
 
 def wishes(qos: QoS) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.sql.dialect import parse_expression, render
-from penstock.sql.places import Problem
+from penstock.sql.text.dialect import parse_expression, render
+from penstock.sql.text.places import Problem
 
 _NAMES = """
     any any_value approx_count_distinct approx_percentile approx_top_k array_agg avg bit_and bit_or bit_xor

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.sql.quantities import seconds
+from penstock.sql.text.quantities import seconds
 
 _FORM = re.compile(r"\[\s*(RANGE|ROWS)\s+(.+?)(?:\bSLIDE\b(.+?))?\]", re.IGNORECASE | re.DOTALL)
 _COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)

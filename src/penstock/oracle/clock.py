@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.sql.dialect import parse_expression
-from penstock.sql.places import Problem
+from penstock.sql.text.dialect import parse_expression
+from penstock.sql.text.places import Problem
 
 _VALUES = {
     "now": "{now}",

@@ -8,7 +8,14 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from penstock.sql.statements import CreateStream, CreateTable, CreateView, Drop, SplitStream, Statement
+from penstock.sql.reading.statements import (
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Drop,
+    SplitStream,
+    Statement,
+)
 
 
 @dataclass(frozen=True, slots=True)

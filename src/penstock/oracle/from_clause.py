@@ -17,8 +17,8 @@ from penstock.oracle.brackets import in_windows, numbered
 from penstock.oracle.carried import greatest
 from penstock.oracle.grouping import spelled
 from penstock.oracle.names import Item, Merged, Names
-from penstock.sql.dialect import render
-from penstock.sql.places import Problem
+from penstock.sql.text.dialect import render
+from penstock.sql.text.places import Problem
 
 
 @dataclass(frozen=True, slots=True)

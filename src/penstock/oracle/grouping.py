@@ -11,9 +11,9 @@ from sqlglot import exp
 from penstock.oracle.aggregates import is_aggregate
 from penstock.oracle.names import Item, Names, field_of, time_kind_of, with_fields
 from penstock.oracle.relations import TimeKind, micros
-from penstock.sql.dialect import parse_expression, render
-from penstock.sql.places import Problem
-from penstock.sql.quantities import interval_seconds, seconds
+from penstock.sql.text.dialect import parse_expression, render
+from penstock.sql.text.places import Problem
+from penstock.sql.text.quantities import interval_seconds, seconds
 
 _CALLS = ("window", "session_window")
 

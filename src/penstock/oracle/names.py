@@ -14,8 +14,8 @@ from sqlglot import exp
 from penstock.oracle.brackets import Bracket
 from penstock.oracle.clock import clock
 from penstock.oracle.relations import Relation, TimeKind, quote
-from penstock.sql.dialect import parse_expression
-from penstock.sql.places import Problem
+from penstock.sql.text.dialect import parse_expression
+from penstock.sql.text.places import Problem
 
 #: Functions whose first argument of three is a unit of time, written without quotes.
 _WITH_UNITS = ("dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff")

@@ -21,8 +21,8 @@ from penstock.oracle.relations import (
     stream_select,
 )
 from penstock.oracle.selects import selected
-from penstock.sql.dialect import WINDOW_SUFFIX, render
-from penstock.sql.places import Problem, Span, error
+from penstock.sql.text.dialect import WINDOW_SUFFIX, render
+from penstock.sql.text.places import Problem, Span, error
 
 _SELECT_PARTS = ("expressions", "from_", "joins", "where", "group", "having", "distinct", "with_")
 _UNION_PARTS = ("this", "expression", "distinct", "with_")

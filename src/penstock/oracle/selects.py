@@ -19,8 +19,8 @@ from penstock.oracle.grouping import (
 )
 from penstock.oracle.names import Item, Names
 from penstock.oracle.relations import TimeKind, hidden, listed, quote
-from penstock.sql.dialect import parse_expression, render
-from penstock.sql.places import Problem
+from penstock.sql.text.dialect import parse_expression, render
+from penstock.sql.text.places import Problem
 
 _NOT_NOW = "CAST(NULL AS TIMESTAMP)"
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from penstock.oracle.definitions import Definitions
 from penstock.oracle.queries import translated
-from penstock.sql.places import Problem, error, of_tree
-from penstock.sql.reader import read
-from penstock.sql.statements import CreateQuery, Drop
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import CreateQuery, Drop
+from penstock.sql.text.places import Problem, error, of_tree
 
 
 def translate(sql: str) -> dict[str, str]:

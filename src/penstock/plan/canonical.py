@@ -31,8 +31,8 @@ from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.plan.alternates.safety import below_order
-from penstock.sql.canonical import canonical as canonical_text
-from penstock.sql.expressions import plain_column, quoted, substituted
+from penstock.sql.expressions.canonical import canonical as canonical_text
+from penstock.sql.expressions.texts import plain_column, quoted, substituted
 
 #: Numbers, strings, and names of columns that were computed from some.
 _CONSTANTS = re.compile(r"\b\d+(\.\d+)?\b|\\?'[^']*\\?'|\bc_[0-9a-f]{10}\b")

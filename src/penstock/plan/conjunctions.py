@@ -10,8 +10,8 @@ from functools import lru_cache
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from penstock.sql import expressions
-from penstock.sql.dialect import parse_expression
+from penstock.sql.expressions import texts as expressions
+from penstock.sql.text.dialect import parse_expression
 
 _MOST = 20_000
 _parts: dict[str, tuple[str, ...]] = {}

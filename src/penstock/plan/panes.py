@@ -22,7 +22,7 @@ from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.plan.parts import WINDOW_TYPE, Parts, parts_of
-from penstock.sql.expressions import quoted
+from penstock.sql.expressions.texts import quoted
 
 #: A pane is at least this part of the shortest step, or there would be more panes than rows they save.
 _LEAST_PART = 4

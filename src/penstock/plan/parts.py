@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.model.operators import Column
 from penstock.model.schema import Field
-from penstock.sql.dialect import parse_expression, render
+from penstock.sql.text.dialect import parse_expression, render
 
 #: How the partial results of an aggregate are put together.
 _MERGED_BY = {

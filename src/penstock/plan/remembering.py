@@ -11,7 +11,7 @@ from __future__ import annotations
 from penstock.model.operators import Aggregate, Join, Project, Source, is_stateful
 from penstock.model.query import PlanNode
 from penstock.model.window import Window
-from penstock.sql.expressions import quoted
+from penstock.sql.expressions.texts import quoted
 
 
 def remembered_s(root: PlanNode) -> float | None:

@@ -23,8 +23,8 @@ from math import prod
 from sqlglot import exp
 
 from penstock.plan.conjunctions import conjuncts, is_expression
-from penstock.sql.dialect import parse_expression
-from penstock.sql.windowing import read_within
+from penstock.sql.expressions.windowing import read_within
+from penstock.sql.text.dialect import parse_expression
 
 EQUALITY = 0.1
 #: Of the pairs of two windows: keys that rows are joined by have many values.

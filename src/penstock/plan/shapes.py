@@ -33,9 +33,9 @@ from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Field, Schema
 from penstock.plan.alternates.safety import by_count
 from penstock.plan.canonical import forms
-from penstock.sql.constants import Constant, Value, lifted
-from penstock.sql.expressions import columns as columns_of
-from penstock.sql.expressions import conjunction, conjuncts, quoted, substituted
+from penstock.sql.expressions.constants import Constant, Value, lifted
+from penstock.sql.expressions.texts import columns as columns_of
+from penstock.sql.expressions.texts import conjunction, conjuncts, quoted, substituted
 
 #: The column with a member's number.
 MEMBER = "__m"

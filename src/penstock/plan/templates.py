@@ -18,9 +18,9 @@ from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.shapes import Lifting, Shape, Shaped, mapped, rewritten, shaped
 from penstock.sql.builder import literal
-from penstock.sql.constants import Constant, Value
-from penstock.sql.expressions import substituted
-from penstock.sql.types import Decimal, parse
+from penstock.sql.expressions.constants import Constant, Value
+from penstock.sql.expressions.texts import substituted
+from penstock.sql.typing.types import Decimal, parse
 
 
 @dataclass(frozen=True, slots=True)

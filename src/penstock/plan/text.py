@@ -16,7 +16,7 @@ from penstock.model.operators import (
 )
 from penstock.model.query import PlanNode
 from penstock.model.window import Window
-from penstock.sql.expressions import quoted
+from penstock.sql.expressions.texts import quoted
 
 
 def plan_text(root: PlanNode) -> str:

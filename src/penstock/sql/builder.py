@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from penstock.sql.expressions import quoted
+from penstock.sql.expressions.texts import quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,12 @@ from penstock.model.operators import Aggregate, Join, Sink, Split, output_schema
 from penstock.model.qos import QoS
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
-from penstock.sql.catalog import RATE, Catalog, Delivery, Stream, Table, View
-from penstock.sql.dialect import parse_expression
-from penstock.sql.expressions import quoted
-from penstock.sql.places import Span, error
-from penstock.sql.quantities import per_second, shown_bytes, shown_seconds
-from penstock.sql.reader import read
-from penstock.sql.relation import Relation
-from penstock.sql.select import bind_condition, bind_query, bind_select
-from penstock.sql.statements import (
+from penstock.sql.binding.catalog import RATE, Catalog, Delivery, Stream, Table, View
+from penstock.sql.binding.relation import Relation
+from penstock.sql.binding.select import bind_condition, bind_query, bind_select
+from penstock.sql.expressions.texts import quoted
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import (
     AlterQuery,
     CreateQuery,
     CreateSink,
@@ -40,6 +37,9 @@ from penstock.sql.statements import (
     Statement,
     StopQuery,
 )
+from penstock.sql.text.dialect import parse_expression
+from penstock.sql.text.places import Span, error
+from penstock.sql.text.quantities import per_second, shown_bytes, shown_seconds
 
 _NAME = re.compile(r"[\w][\w.-]{0,127}")
 

@@ -24,9 +24,8 @@ from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.session.session import SparkSession
 from penstock.errors import EngineError, ExperimentError
 from penstock.oracle.translate import translate
-from penstock.sql.dialect import tokenize
-from penstock.sql.reader import read
-from penstock.sql.statements import (
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import (
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -34,6 +33,7 @@ from penstock.sql.statements import (
     CreateView,
     SplitStream,
 )
+from penstock.sql.text.dialect import tokenize
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.schedules import Schedule

@@ -11,7 +11,7 @@ from penstock.model.window import Window
 from penstock.plan.alternates.rules import AT_ROOT, REORDERING
 from penstock.plan.alternates.safety import below_order
 from penstock.plan.alternates.space import Rule, Space
-from penstock.sql.windowing import within
+from penstock.sql.expressions.windowing import within
 
 WINDOW_TYPE = "struct<start:timestamp,end:timestamp>"
 

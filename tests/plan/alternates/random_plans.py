@@ -9,7 +9,7 @@ from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.plan.alternates.space import Space
-from penstock.sql.expressions import quoted
+from penstock.sql.expressions.texts import quoted
 from tests.plan.alternates.plans import NAMES, WINDOW_TYPE, A, B, C
 
 #: One or two, by the type of the column that takes the braces' place; the last can raise.

@@ -58,11 +58,11 @@ from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.store import MEMORY_BYTES, Store
 from penstock.errors import EngineError, closest
 from penstock.policies.registry import DEFAULT
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.builder import literal
-from penstock.sql.catalog import Catalog
-from penstock.sql.expressions import quoted
-from penstock.sql.quantities import seconds
+from penstock.sql.expressions.texts import quoted
 from penstock.sql.session import Answer
+from penstock.sql.text.quantities import seconds
 
 __all__ = ["Engine", "check_policy"]
 

@@ -13,7 +13,7 @@ from penstock.plan.alternates.safety import by_count
 from penstock.plan.alternates.space import Input, Space
 from penstock.plan.alternates.texts import renamed
 from penstock.plan.conjunctions import conjunction
-from penstock.sql.windowing import within
+from penstock.sql.expressions.windowing import within
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from penstock.plan.alternates.safety import stays
 from penstock.plan.alternates.space import Input, Space, inputs_of
 from penstock.plan.alternates.texts import reads, renamed
 from penstock.plan.conjunctions import conjuncts
-from penstock.sql.windowing import Within, read_within
+from penstock.sql.expressions.windowing import Within, read_within
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
 from penstock.plan.conjunctions import is_expression
-from penstock.sql.dialect import parse_expression, render
-from penstock.sql.functions.catalogue import find
-from penstock.sql.functions.function import Function
-from penstock.sql.typing import TypeProblem
-from penstock.sql.typing import can_raise as tree_can_raise
-from penstock.sql.windowing import read_within
+from penstock.sql.expressions.windowing import read_within
+from penstock.sql.text.dialect import parse_expression, render
+from penstock.sql.typing.expression_types import TypeProblem
+from penstock.sql.typing.expression_types import can_raise as tree_can_raise
+from penstock.sql.typing.functions.catalogue import find
+from penstock.sql.typing.functions.function import Function
 
 
 @lru_cache(maxsize=20_000)

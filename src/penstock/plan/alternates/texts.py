@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from penstock.model.schema import Schema
 from penstock.plan.conjunctions import conjunction, conjuncts
-from penstock.sql import expressions
-from penstock.sql.windowing import read_within, within
+from penstock.sql.expressions import texts as expressions
+from penstock.sql.expressions.windowing import read_within, within
 
 quoted = lru_cache(maxsize=20_000)(expressions.quoted)
 

@@ -17,7 +17,7 @@ from penstock.engines.spark.ingest.sources.base import Arrived, Source
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Stream, Table
+from penstock.sql.binding.catalog import Stream, Table
 
 
 class Numbers:

@@ -18,7 +18,7 @@ from penstock.engines.spark.ingest.sources import registry
 from penstock.engines.spark.ingest.sources.push import PushSource
 from penstock.errors import SourceError
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Stream, Table
+from penstock.sql.binding.catalog import Stream, Table
 from tests.engines.spark.ingest.feeding import Numbers, eventually, feeding
 
 

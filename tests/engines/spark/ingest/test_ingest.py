@@ -13,7 +13,7 @@ from penstock.engines.spark.ingest.sources.base import Arrived
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
 from penstock.engines.spark.storage.store import Store
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 
 
 def test_few_rows_that_are_large_become_several_batches(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from penstock.engines.spark.ingest.stamping import read_late, stamped
 from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 
 TIMED = Stream("s", Schema.of(t="timestamp"), "t", delay_s=5e-6)
 

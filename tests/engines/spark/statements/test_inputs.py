@@ -10,7 +10,7 @@ from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.records import KnownFile
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 from tests.engines.spark.ingest.sources.drive import stream
 
 

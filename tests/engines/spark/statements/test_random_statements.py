@@ -12,7 +12,7 @@ import pytest
 
 from penstock.engines.spark.engine import Engine
 from penstock.errors import PenstockError
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import run
 from tests.engines.spark.ingest.feeding import eventually
 from tests.engines.spark.statements.random_statements import GOOD_CSV, IN_TABLE, Author, Sink

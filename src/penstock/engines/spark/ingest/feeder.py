@@ -29,7 +29,7 @@ from penstock.engines.spark.storage.records import KnownFile, StoredBatch
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.errors import PenstockError, SourceError
 from penstock.model.batch import Batch
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 
 #: The most bytes of a batch.
 MOST_BYTES = 32 << 20

@@ -21,7 +21,7 @@ from penstock.engines.spark.operators.base import END
 from penstock.engines.spark.operators.stateless import FROM, TO
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.errors import PenstockError, SourceError
-from penstock.sql.catalog import Table
+from penstock.sql.binding.catalog import Table
 
 #: Seconds between two looks at the files of a relation.
 LOOK_S = 0.5

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 
 
 def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, pa.Array, int]:

@@ -8,8 +8,8 @@ from typing import Literal
 from sqlglot import exp
 
 from penstock.model.schema import Schema
-from penstock.sql.dialect import render
-from penstock.sql.typing import TypeProblem, type_of
+from penstock.sql.text.dialect import render
+from penstock.sql.typing.expression_types import TypeProblem, type_of
 
 Nulls = Literal["", "ignore", "respect"]
 

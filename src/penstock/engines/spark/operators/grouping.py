@@ -15,7 +15,7 @@ from penstock.engines.spark.storage.records import Piece
 from penstock.model.operators import Aggregate
 from penstock.model.schema import UNTYPED
 from penstock.model.window import Window
-from penstock.sql.types import orderable, parse
+from penstock.sql.typing.types import orderable, parse
 
 #: The window of a group while it is being finished; what `window()` stands for.
 WINDOW = "__window"

@@ -12,8 +12,8 @@ from sqlglot import exp
 from penstock.engines.spark.operators.join_windows import Mask
 from penstock.model.operators import Join, widened
 from penstock.model.schema import Schema
-from penstock.sql.dialect import parse_expression
-from penstock.sql.expressions import conjuncts
+from penstock.sql.expressions.texts import conjuncts
+from penstock.sql.text.dialect import parse_expression
 
 #: Types whose values are equal to Spark where they are to Arrow: not doubles (0.0 and -0.0), nor collations.
 _PLAIN = {"boolean", "tinyint", "smallint", "int", "bigint", "date", "timestamp", "string", "binary"}

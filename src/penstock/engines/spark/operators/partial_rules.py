@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from penstock.engines.spark.operators.aggregate_call import AggregateCall
-from penstock.sql.types import Decimal, orderable, parse
+from penstock.sql.typing.types import Decimal, orderable, parse
 
 
 @dataclass(frozen=True, slots=True)

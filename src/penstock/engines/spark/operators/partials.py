@@ -18,10 +18,10 @@ from penstock.engines.spark.operators.aggregate_call import read_call
 from penstock.engines.spark.operators.partial_rules import Order, direct, in_sequence, parts_of
 from penstock.model.operators import Column
 from penstock.model.schema import Schema
-from penstock.sql.dialect import parse_expression, render
-from penstock.sql.expressions import columns as columns_of
-from penstock.sql.expressions import quoted
-from penstock.sql.grouping import is_aggregate_call
+from penstock.sql.binding.grouping import is_aggregate_call
+from penstock.sql.expressions.texts import columns as columns_of
+from penstock.sql.expressions.texts import quoted
+from penstock.sql.text.dialect import parse_expression, render
 
 #: The column that stands for `window()`.
 WINDOW = "__window"

@@ -10,8 +10,8 @@ from sqlglot import exp
 from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME, RowLayout, quote
 from penstock.model.operators import Column, Join
 from penstock.plan.alternates.safety import reads_clock
-from penstock.sql.dialect import parse_expression, render
-from penstock.sql.functions.catalogue import find
+from penstock.sql.text.dialect import parse_expression, render
+from penstock.sql.typing.functions.catalogue import find
 
 #: The columns of a stored relation's table that say for which epochs a row counts.
 FROM, TO = "__from", "__to"

@@ -12,7 +12,7 @@ from penstock.engines.spark.ingest.stamping import read_late
 from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME
 from penstock.engines.spark.storage.store import Store
 from penstock.model.batch import Batch
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 
 OFFSET = "__offset"
 

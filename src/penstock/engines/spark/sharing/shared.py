@@ -17,7 +17,7 @@ from penstock.model.operators import Source, is_stateful
 from penstock.model.query import Query
 from penstock.model.schema import Field, Schema
 from penstock.plan.shapes import Shape, Shaped
-from penstock.sql.constants import Value
+from penstock.sql.expressions.constants import Value
 
 
 @dataclass(slots=True)

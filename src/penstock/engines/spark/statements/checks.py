@@ -16,11 +16,18 @@ from penstock.engines.spark.ingest.sources.tables import check_table
 from penstock.engines.spark.results.sinks import registry as sinks
 from penstock.engines.spark.results.sinks.columns import result_columns
 from penstock.errors import SinkError, SourceError
-from penstock.sql.catalog import Catalog
-from penstock.sql.places import error
-from penstock.sql.reader import read
+from penstock.sql.binding.catalog import Catalog
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import (
+    AlterQuery,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    Statement,
+)
 from penstock.sql.session import apply
-from penstock.sql.statements import AlterQuery, CreateQuery, CreateSink, CreateStream, CreateTable, Statement
+from penstock.sql.text.places import error
 
 Named = TypeVar("Named")
 

@@ -25,8 +25,8 @@ from penstock.errors import PenstockError, SourceError
 from penstock.model.operators import Join
 from penstock.model.operators import Source as StreamSource
 from penstock.model.query import Query
-from penstock.sql.catalog import Catalog, Stream, Table
-from penstock.sql.quantities import seconds
+from penstock.sql.binding.catalog import Catalog, Stream, Table
+from penstock.sql.text.quantities import seconds
 
 
 @dataclass(frozen=True, slots=True)

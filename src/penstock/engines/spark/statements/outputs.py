@@ -29,7 +29,7 @@ from penstock.engines.spark.results.tagged_files import TaggedFiles
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.errors import SinkError
 from penstock.model.query import Query
-from penstock.sql.catalog import Delivery
+from penstock.sql.binding.catalog import Delivery
 
 #: Rows that are kept of all members of a shared query together.
 MEMBERS_ROWS = 100 * ROWS

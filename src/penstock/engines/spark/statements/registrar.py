@@ -54,10 +54,9 @@ from penstock.plan.together import (
     shared_query,
 )
 from penstock.policies.parsing import parse
-from penstock.sql.catalog import Catalog
-from penstock.sql.reader import read
-from penstock.sql.session import Answer, apply
-from penstock.sql.statements import (
+from penstock.sql.binding.catalog import Catalog
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import (
     AlterQuery,
     CreateQuery,
     CreateSink,
@@ -65,6 +64,7 @@ from penstock.sql.statements import (
     SetPolicy,
     StopQuery,
 )
+from penstock.sql.session import Answer, apply
 
 #: The queries that somebody wants held: some may still be on their way from one shared query to another.
 _TO_HOLD = "to hold"

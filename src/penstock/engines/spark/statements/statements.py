@@ -29,10 +29,18 @@ from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
 from penstock.errors import EngineError
 from penstock.model.query import Query
-from penstock.sql.catalog import Catalog
-from penstock.sql.reader import read
+from penstock.sql.binding.catalog import Catalog
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import (
+    AlterQuery,
+    CreateQuery,
+    Describe,
+    Explain,
+    SetPolicy,
+    Show,
+    Statement,
+)
 from penstock.sql.session import Answer, apply
-from penstock.sql.statements import AlterQuery, CreateQuery, Describe, Explain, SetPolicy, Show, Statement
 
 #: Seconds that a statement waits for what had a name before to be gone.
 PATIENCE_S = 30.0

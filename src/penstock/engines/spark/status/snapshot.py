@@ -18,7 +18,7 @@ from penstock.engines.spark.status.query_states import PartState, QueryFacts, qu
 from penstock.engines.spark.status.status import PartStatus, QueryStatus, Status, StreamStatus
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
-from penstock.sql.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog
 
 if TYPE_CHECKING:
     from penstock.engines.spark.ingest.feeder import Feed

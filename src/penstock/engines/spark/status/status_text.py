@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.engines.spark.status.query_states import PartState, QueryState
-from penstock.sql.quantities import shown_bytes
+from penstock.sql.text.quantities import shown_bytes
 
 if TYPE_CHECKING:
     from penstock.engines.spark.failing import Failing

@@ -24,7 +24,7 @@ from penstock.engines.spark.operators.base import LATE, ROW
 from penstock.engines.spark.operators.stateless import computed
 from penstock.engines.spark.steps.prepared import as_collected
 from penstock.model.operators import Column
-from penstock.sql.dialect import parse_expression
+from penstock.sql.text.dialect import parse_expression
 
 #: Which of the rows that went in are among some others: all, those that are not late, or nobody knows which.
 Kept: TypeAlias = Literal["all", "on time", "some"]

@@ -24,10 +24,10 @@ from penstock.engines.spark.ingest.sources.types import arrow_schema
 from penstock.model.schema import Schema
 from penstock.plan.alternates.safety import can_raise
 from penstock.plan.shapes import MEMBER
-from penstock.sql.constants import Value
-from penstock.sql.dialect import parse_expression
-from penstock.sql.expressions import conjuncts
-from penstock.sql.types import is_numeric, parse
+from penstock.sql.expressions.constants import Value
+from penstock.sql.expressions.texts import conjuncts
+from penstock.sql.text.dialect import parse_expression
+from penstock.sql.typing.types import is_numeric, parse
 
 #: A member's stream, and the offsets between which it gets that stream's rows.
 STREAM, FROM, TO = "__s", "__from", "__to"

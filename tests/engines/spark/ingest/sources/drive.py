@@ -11,7 +11,7 @@ import pyarrow as pa
 from penstock.engines.spark.ingest.sources.base import Arrived, Source
 from penstock.engines.spark.ingest.sources.registry import make
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 
 TEMPS = Schema.of(t="timestamp", room="string", temp="double", n="int")
 FOREVER_US = 10**15

@@ -24,7 +24,7 @@ from penstock.engines.spark.ingest.sources.registry import make
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.records import KnownFile
 from penstock.errors import SourceError
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 from tests.engines.spark.ingest.sources.drive import TEMPS, opened, stream
 
 ONE = stream("json", TEMPS, path="in", arriving="true", rate="10/s")

@@ -9,7 +9,7 @@ import pytest
 from penstock.engines.spark.ingest.sources.tables import fingerprint, read_table
 from penstock.errors import SourceError
 from penstock.model.schema import Schema
-from penstock.sql.catalog import Table
+from penstock.sql.binding.catalog import Table
 
 
 def rooms(format_: str = "csv", **options: str) -> Table:

@@ -13,7 +13,7 @@ from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.results.sinks.memory import MemorySink
 from penstock.engines.spark.results.sinks.registry import make
 from penstock.errors import SinkError
-from penstock.sql.catalog import Delivery
+from penstock.sql.binding.catalog import Delivery
 from tests.engines.spark.results.sinks.tables import numbers
 
 

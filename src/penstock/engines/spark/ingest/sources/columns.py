@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penstock.engines.spark.ingest.sources.fit import Fitter, a
 from penstock.engines.spark.ingest.sources.types import shown_type
-from penstock.sql.quantities import seconds
+from penstock.sql.text.quantities import seconds
 
 #: Rows made at once.
 BLOCK = 4096

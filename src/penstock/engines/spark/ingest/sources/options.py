@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 
 from penstock.errors import SourceError, closest
-from penstock.sql.quantities import per_second, seconds
+from penstock.sql.text.quantities import per_second, seconds
 
 #: Options that ingest and the planner read; every source lets them pass.
 OURS = frozenset({"endless", "idle", "retention"})

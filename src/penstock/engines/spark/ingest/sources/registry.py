@@ -23,7 +23,7 @@ from penstock.engines.spark.ingest.sources.push import PushSource
 from penstock.engines.spark.ingest.sources.replay import Replay
 from penstock.engines.spark.ingest.sources.types import arrow_schema
 from penstock.errors import SourceError
-from penstock.sql.catalog import Stream
+from penstock.sql.binding.catalog import Stream
 
 
 def make(stream: Stream, base_dir: Path) -> Source:

@@ -11,7 +11,7 @@ from penstock.engines.spark.ingest.sources.options import Options
 from penstock.engines.spark.ingest.sources.types import arrow_schema
 from penstock.engines.spark.ingest.sources.walk import Walk
 from penstock.errors import SourceError
-from penstock.sql.catalog import Table
+from penstock.sql.binding.catalog import Table
 
 #: What a relation's files looked like: name, bytes, modified, inode of each.
 Fingerprint = tuple[tuple[str, int, int, int], ...]

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from penstock.errors import SourceError
 from penstock.model.schema import Schema
-from penstock.sql.types import Array, Atomic, Decimal, Map, Struct, Type, parse
+from penstock.sql.typing.types import Array, Atomic, Decimal, Map, Struct, Type, parse
 
 _ATOMIC = {
     "boolean": pa.bool_(),

@@ -14,7 +14,7 @@ from penstock.engines.spark.results.sinks.console import ConsoleSink
 from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.results.sinks.memory import MemorySink
 from penstock.errors import SinkError, closest
-from penstock.sql.catalog import Delivery
+from penstock.sql.binding.catalog import Delivery
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,358 @@
+"""Text into statements: what stands around a SELECT is read here, the SELECT itself by sqlglot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.errors import SqlError, closest
+from penstock.model.qos import QoS
+from penstock.model.query import OnError
+from penstock.model.schema import Schema
+from penstock.sql.reading.cursor import Cursor
+from penstock.sql.reading.definitions import columns, format_and_options, names_in_parentheses
+from penstock.sql.reading.foreign import NO_STATEMENTS, NOT_CREATED
+from penstock.sql.reading.statements import (
+    AlterQuery,
+    CreateQuery,
+    CreateSink,
+    CreateStream,
+    CreateTable,
+    CreateView,
+    Describe,
+    Drop,
+    Explain,
+    Kind,
+    Moment,
+    SetPolicy,
+    Show,
+    SplitStream,
+    Statement,
+    StopQuery,
+)
+from penstock.sql.reading.wishes import MOMENTS, WISHES, check_moments, moment, on_error, wish
+from penstock.sql.text.dialect import tokenize
+from penstock.sql.text.places import Span, error, of_token
+
+_KINDS: Mapping[str, Kind] = {
+    "STREAM": "stream",
+    "TABLE": "table",
+    "VIEW": "view",
+    "QUERY": "query",
+    "SINK": "sink",
+}
+_EXPLAIN_OPTIONS = (
+    "ANALYZE",
+    "EXTENDED",
+    "FORMATTED",
+    "VERBOSE",
+    "CODEGEN",
+    "COST",
+    "PLAN",
+    "ESTIMATED_COST",
+)
+SHOWN = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SINKS", "POLICIES")
+
+
+def read(sql: str) -> Iterator[Statement]:
+    """The statements of a text, one after the other; SqlError at the first that cannot be read."""
+    for tokens in _statements(sql):
+        yield _statement(Cursor(sql, tokens))
+
+
+def read_one(sql: str) -> Statement:
+    """The one statement of a text."""
+    found = _statements(sql)
+    if len(found) != 1:
+        what = "there is no statement" if not found else "there are several statements; give one at a time"
+        raise error(sql, Span(0, 1) if not found else of_token(found[1][0]), what)
+    return _statement(Cursor(sql, found[0]))
+
+
+def _statements(sql: str) -> list[list[Token]]:
+    try:
+        tokens = tokenize(sql)
+    except (TokenError, ParseError):
+        raise _token_error(sql) from None
+    statements: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type == TokenType.SEMICOLON:
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [statement for statement in statements if statement]
+
+
+def _token_error(sql: str) -> SqlError:
+    """sqlglot says where a text ends; where a string, a name or a comment began is more help."""
+    place = 0
+    while place < len(sql):
+        opening = next((sign for sign in ("'", '"', "`", "--", "/*") if sql.startswith(sign, place)), None)
+        if opening is None:
+            place += 1
+            continue
+        closing = {"--": "\n", "/*": "*/"}.get(opening, opening)
+        end = place + len(opening)
+        while end < len(sql) and not sql.startswith(closing, end):
+            end += 2 if sql[end] == "\\" and opening in ("'", '"') else 1
+        if end >= len(sql) and opening != "--":
+            kind = {"`": "name", "/*": "comment"}.get(opening, "string")
+            inside = "; a ' inside a string is written twice" if opening == "'" else ""
+            return error(
+                sql, Span(place, place + len(opening)), f"this {kind} is never closed; add {closing}{inside}"
+            )
+        place = end + len(closing)
+    return error(sql, Span(len(sql), len(sql) + 1), "this cannot be read as SQL")
+
+
+def _statement(at: Cursor) -> Statement:
+    first = at.peek()
+    match first:
+        case "CREATE":
+            at.take("CREATE")
+            return _create(at)
+        case "SELECT" | "WITH" | "FROM" | "(":
+            raise at.error(
+                "a SELECT needs a name to run under; write CREATE CONTINUOUS QUERY name AS SELECT …, "
+                "or EXPLAIN SELECT … to see its plan"
+            )
+        case "SPLIT":
+            at.take("SPLIT")
+            return _split(at)
+        case "ALTER":
+            at.take("ALTER")
+            return _alter(at)
+        case "STOP":
+            at.expect("STOP", "QUERY")
+            name = at.name("the query")
+            stop = StopQuery(at.subject, name, at.take("AND", "DRAIN"))
+            at.end()
+            return stop
+        case "DROP":
+            at.take("DROP")
+            return _drop(at)
+        case "SHOW":
+            at.take("SHOW")
+            show = Show(at.span, at.one_of("what to show", SHOWN).lower())
+            at.end()
+            return show
+        case "DESCRIBE" | "DESC":
+            at.take(first)
+            if at.peek() in ("EXTENDED", "FORMATTED") and at.peek(1):
+                raise at.error(f"DESCRIBE has no options; leave {at.peek()} out")
+            for kind in _KINDS:
+                if at.peek(1):
+                    at.take(kind)
+            name = at.name("what to describe")
+            describe = Describe(at.subject, name)
+            at.end()
+            return describe
+        case "EXPLAIN":
+            at.take("EXPLAIN")
+            return _explain(at)
+        case "SET":
+            at.take("SET")
+            return _set(at)
+    if first in NO_STATEMENTS:
+        raise at.error(f"there is no statement {first} here; {NO_STATEMENTS[first]}")
+    known = ("CREATE", "ALTER", "STOP", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SPLIT")
+    raise at.error(
+        f"no statement begins with '{first}'; use one of {', '.join(known)}.{closest(first, known)}"
+    )
+
+
+def _create(at: Cursor) -> Statement:
+    if at.take("OR", "REPLACE"):
+        raise at.error(
+            "OR REPLACE is not supported; DROP it first, so that nothing that uses it is lost unseen"
+        )
+    match at.peek():
+        case "STREAM":
+            at.take("STREAM")
+            return _create_stream(at)
+        case "TABLE":
+            at.take("TABLE")
+            return _create_table(at)
+        case "VIEW":
+            at.take("VIEW")
+            return _create_view(at)
+        case "SINK":
+            at.take("SINK")
+            return _create_sink(at)
+        case "CONTINUOUS" | "ONE":
+            return _create_query(at)
+        case "QUERY":
+            raise at.error("say which: CREATE CONTINUOUS QUERY or CREATE ONE-TIME QUERY")
+    if at.peek() in NOT_CREATED:
+        raise at.error(f"CREATE {at.peek()} is not supported; {NOT_CREATED[at.peek()]}")
+    words = ("STREAM", "TABLE", "VIEW", "SINK", "CONTINUOUS QUERY", "ONE-TIME QUERY")
+    raise at.error(f"CREATE takes {', '.join(words)}, not '{at.peek()}'.{closest(at.peek(), words)}")
+
+
+def _if_not_exists(at: Cursor) -> bool:
+    return at.take("IF", "NOT", "EXISTS")
+
+
+def _create_stream(at: Cursor) -> CreateStream:
+    quiet, name = _if_not_exists(at), at.name("the stream")
+    fields, watermark = columns(at, "stream", name)
+    format_, options = format_and_options(at)
+    at.end()
+    time, delay_s = watermark or (None, 0.0)
+    return CreateStream(at.subject, name, Schema(fields), time, delay_s, format_, options, quiet)
+
+
+def _create_table(at: Cursor) -> CreateTable:
+    quiet, name = _if_not_exists(at), at.name("the table")
+    here = at.here
+    fields, watermark = columns(at, "table", name)
+    if watermark is not None:
+        raise at.error("a stored table has no watermark; only a stream has one", here)
+    format_, options = format_and_options(at)
+    at.end()
+    return CreateTable(at.subject, name, Schema(fields), format_, options, quiet)
+
+
+def _create_query(at: Cursor) -> CreateQuery:
+    one_time = at.peek() == "ONE"
+    at.expect(*(("ONE", "-", "TIME", "QUERY") if one_time else ("CONTINUOUS", "QUERY")))
+    quiet, name = _if_not_exists(at), at.name("the query")
+    wishes: dict[str, float | None] = {}
+    moments: dict[str, Moment] = {}
+    failing: OnError | None = None
+    if at.take("WITH"):
+        for option, here in names_in_parentheses(at, "an option"):
+            told = failing is not None if option == "on_error" else option in moments
+            if told or (option in WISHES and WISHES[option][0] in wishes):
+                raise at.error(f"'{option}' is given twice", here)
+            if option in MOMENTS:
+                moments[option] = moment(at, option)
+            elif option == "on_error":
+                failing = on_error(at)
+            else:
+                field, value = wish(at, option, here, (*WISHES, *MOMENTS, "on_error"))
+                wishes[field] = value
+    at.expect("AS")
+    select = _select(at)
+    qos = QoS(**{field: value for field, value in wishes.items() if value is not None})
+    check_moments(at, moments)
+    start, stop = moments.get("start"), moments.get("stop")
+    return CreateQuery(at.subject, name, select, qos, start, stop, one_time, quiet, failing or "hold")
+
+
+def _select(at: Cursor) -> exp.Expr:
+    here = at.here
+    tree = at.tree("SELECT")
+    at.end()
+    if not isinstance(tree, exp.Query):
+        raise at.error("expected SELECT", here)
+    return tree
+
+
+def _create_view(at: Cursor) -> CreateView:
+    quiet, name = _if_not_exists(at), at.name("the view")
+    at.expect("AS")
+    return CreateView(at.subject, name, _select(at), quiet)
+
+
+def _create_sink(at: Cursor) -> CreateSink:
+    quiet, name = _if_not_exists(at), at.name("the sink")
+    if at.peek() == "AS":
+        raise at.error(
+            f"a sink takes the results of a query; write CREATE CONTINUOUS QUERY q AS SELECT …, "
+            f"and CREATE SINK {name} FROM q USING …"
+        )
+    at.expect("FROM")
+    here = at.here
+    query = at.name("the query")
+    format_, options = format_and_options(at)
+    at.end()
+    return CreateSink(at.subject, name, query, here, format_, options, quiet)
+
+
+def _split(at: Cursor) -> SplitStream:
+    at.expect("STREAM")
+    source = at.name("the stream")
+    at.expect("INTO")
+    outputs: list[tuple[str, exp.Expr | None]] = []
+    while True:
+        here = at.here
+        name = at.name("a part")
+        if any(name.lower() == other.lower() for other, _ in outputs):
+            raise at.error(f"there are two parts named '{name}'; rename one", here)
+        if outputs and outputs[-1][1] is None:
+            raise at.error("OTHERWISE must come last", here)
+        if at.take("OTHERWISE"):
+            outputs.append((name, None))
+        elif at.take("WHERE"):
+            outputs.append((name, at.tree("a condition", ",")))
+        else:
+            raise at.unexpected("WHERE and a condition, or OTHERWISE")
+        if not at.take(","):
+            break
+    at.end()
+    if outputs[0][1] is None:
+        raise at.error("OTHERWISE needs parts with conditions before it", at.span)
+    return SplitStream(at.subject, source, tuple(outputs))
+
+
+def _alter(at: Cursor) -> AlterQuery:
+    if at.peek() in ("STREAM", "TABLE", "VIEW", "SINK"):
+        raise at.error("only a query can be altered; drop this and create it anew")
+    at.expect("QUERY")
+    name = at.name("the query")
+    if at.take("AS"):
+        return AlterQuery(at.subject, name, select=_select(at))
+    if at.peek() != "SET":
+        raise at.error("expected SET (weight = 0.5), or AS SELECT", at.here)
+    at.expect("SET")
+    changes: dict[str, float | None] = {}
+    for option, here in names_in_parentheses(at, "an option"):
+        if option in MOMENTS:
+            raise at.error(f"'{option}' is settled when a query is created; stop it and create another", here)
+        field, value = wish(at, option, here, tuple(WISHES))
+        if field in changes:
+            raise at.error(f"'{option}' is given twice", here)
+        changes[field] = value
+    at.end()
+    if not changes:
+        raise at.error("nothing to set; write SET (weight = 0.5)", at.span)
+    return AlterQuery(at.subject, name, changes)
+
+
+def _drop(at: Cursor) -> Drop:
+    kind = _KINDS[at.one_of("what to drop", tuple(_KINDS))]
+    quiet = at.take("IF", "EXISTS")
+    name = at.name(f"the {kind}")
+    drop = Drop(at.subject, kind, name, quiet)
+    at.end()
+    return drop
+
+
+def _explain(at: Cursor) -> Explain:
+    span = at.span
+    if at.peek() in _EXPLAIN_OPTIONS and at.peek(1):
+        raise at.error(f"EXPLAIN has no options; leave {at.peek()} out")
+    match at.peek():
+        case "CREATE":
+            at.take("CREATE")
+            return Explain(span, _create_query(at))
+        case "SELECT" | "WITH" | "FROM" | "(":
+            return Explain(span, CreateQuery(span, "explained", _select(at)))
+    name = at.name("a query, or SELECT")
+    at.end()
+    return Explain(at.subject, name)
+
+
+def _set(at: Cursor) -> SetPolicy:
+    here = at.here
+    name = at.option_name()
+    if name != "policy":
+        raise at.error(f"there is no setting '{name}'; set policy.{closest(name, ('policy',))}", here)
+    at.expect("=")
+    policy = at.string("a policy")
+    at.end()
+    return SetPolicy(at.span, policy)

@@ -1,0 +1,183 @@
+"""What a user can say, as data: one class per statement, in the words of the language.
+
+Names are as written, `span` is where the name stands that a statement is about. `select` is a syntax tree
+that has not been bound: what its names mean is settled when the statement is applied (`session`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from sqlglot import exp
+
+from penstock.model.qos import QoS
+from penstock.model.query import OnError
+from penstock.model.schema import Schema
+from penstock.sql.text.places import Span
+
+
+@dataclass(frozen=True, slots=True)
+class CreateStream:
+    """`CREATE STREAM s (t TIMESTAMP, …, WATERMARK FOR t AS t - INTERVAL 5 SECONDS) USING … OPTIONS (…)`."""
+
+    span: Span
+    name: str
+    schema: Schema
+    time: str | None
+    delay_s: float
+    format: str
+    options: Mapping[str, str]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CreateTable:
+    """`CREATE TABLE r (…) USING … OPTIONS (…)`: a stored relation."""
+
+    span: Span
+    name: str
+    schema: Schema
+    format: str
+    options: Mapping[str, str]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A time: seconds of the calendar, or seconds from now on (before now if negative)."""
+
+    seconds: float
+    relative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreateQuery:
+    """`CREATE CONTINUOUS QUERY q WITH (…) AS SELECT …`, or `CREATE ONE-TIME QUERY …`."""
+
+    span: Span
+    name: str
+    select: exp.Expr
+    qos: QoS = field(default_factory=QoS)
+    start: Moment | None = None
+    stop: Moment | None = None
+    one_time: bool = False
+    if_not_exists: bool = False
+    on_error: OnError = "hold"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateView:
+    """`CREATE VIEW v AS SELECT …`: a named plan that others build on."""
+
+    span: Span
+    name: str
+    select: exp.Expr
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SplitStream:
+    """`SPLIT STREAM s INTO hot WHERE temp > 30, rest OTHERWISE`; no condition is OTHERWISE."""
+
+    span: Span
+    source: str
+    outputs: tuple[tuple[str, exp.Expr | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSink:
+    """`CREATE SINK k FROM q USING parquet OPTIONS (…)`."""
+
+    span: Span
+    name: str
+    query: str
+    query_span: Span
+    format: str
+    options: Mapping[str, str]
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterQuery:
+    """`ALTER QUERY q SET (weight = 0.5, latency = '2s')`, while it runs; None takes a wish back.
+
+    Or `ALTER QUERY q AS SELECT …`: something else from now on, with the same columns.
+    """
+
+    span: Span
+    name: str
+    changes: Mapping[str, float | None] = field(default_factory=dict)
+    select: exp.Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopQuery:
+    """`STOP QUERY q`, or `STOP QUERY q AND DRAIN` to emit its open windows."""
+
+    span: Span
+    name: str
+    drain: bool = False
+
+
+Kind: TypeAlias = Literal["stream", "table", "view", "query", "sink"]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """`DROP STREAM s`, and so on for the other kinds."""
+
+    span: Span
+    kind: Kind
+    name: str
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """`SHOW STREAMS`, and so on for the other kinds and for policies."""
+
+    span: Span
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Describe:
+    """`DESCRIBE s`: the columns of anything that has a name."""
+
+    span: Span
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """`EXPLAIN SELECT …`, `EXPLAIN q`, or `EXPLAIN CREATE CONTINUOUS QUERY …`."""
+
+    span: Span
+    target: CreateQuery | str
+
+
+@dataclass(frozen=True, slots=True)
+class SetPolicy:
+    """`SET policy = 'fas-mcq(beta=0.25)'`."""
+
+    span: Span
+    policy: str
+
+
+Statement: TypeAlias = (
+    CreateStream
+    | CreateTable
+    | CreateQuery
+    | CreateView
+    | SplitStream
+    | CreateSink
+    | AlterQuery
+    | StopQuery
+    | Drop
+    | Show
+    | Describe
+    | Explain
+    | SetPolicy
+)
