@@ -32,6 +32,7 @@ LAYERS = (
 )
 #: The rooms of packages that have some: each imports only those before it, but for the types in annotations.
 ROOMS = {
+    "penstock.sql": ("text", "typing", "expressions", "reading", "binding", "session", "builder"),
     "penstock.engines.spark": (
         "failing",
         "session",

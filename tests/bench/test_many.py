@@ -13,7 +13,7 @@ from penstock.bench.many.measure import Settings, measure, ratios
 from penstock.bench.many.mixes import MATCHES, Mix, Setting, setting
 from penstock.bench.many.picture import draw
 from penstock.bench.many.sample import Sample
-from penstock.plan.templates import Templates
+from penstock.plan.shared.templates import Templates
 from penstock.sql.session import run
 
 

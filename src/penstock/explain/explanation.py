@@ -24,10 +24,10 @@ from penstock.plan.admission import Admission, admit
 from penstock.plan.alternates.generator import Alternate
 from penstock.plan.costing import Costed, Costing
 from penstock.plan.schemas import derived_schemas
+from penstock.plan.shared.templates import Templates
+from penstock.plan.shared.together import Running, admitted
 from penstock.plan.sharing import remove
-from penstock.plan.templates import Templates
 from penstock.plan.text import operator_text
-from penstock.plan.together import Running, admitted
 from penstock.policies.costs import input_rates, port_rate, unit_cost
 from penstock.policies.layout import lay_out
 from penstock.policies.parsing import MAKERS, parse

@@ -77,8 +77,8 @@ class Join:
     which get `right_` before their name where the left has the same (`widened`).
 
     With `relation` set, rows of the one input stream are joined with a stored relation and no window is
-    needed. With `roster` it is that of a shared query's members (`plan.shapes`), each of which gets rows from
-    where it began. `ordered` takes the inputs in timestamp order. `since` as with aggregates.
+    needed. With `roster` it is that of a shared query's members (`plan.shared.shapes`), each of which gets
+    rows from where it began. `ordered` takes the inputs in timestamp order. `since` as with aggregates.
     """
 
     condition: str

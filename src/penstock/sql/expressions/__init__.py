@@ -1,1 +1,6 @@
-""" """
+"""Expressions that stand in plans: text in, text out.
+
+`texts` asks questions about them and takes them apart, `canonical` finds one text for those that mean the
+same, `constants` takes their constants out, `windowing` writes a join's window as a condition,
+`parentheses` are where they are needed. May import `text` and `typing`.
+"""

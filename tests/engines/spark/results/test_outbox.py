@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from penstock.engines.spark.results.outbox import MOST_TABLES, Limit, Outbox
 from penstock.engines.spark.storage.records import Entry, MemberRows
 from penstock.engines.spark.storage.store import Ref
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 
 def entry(n: int, reader: str, rows: int = 1, table: str | None = None) -> Entry:

@@ -11,7 +11,7 @@ from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.results.tagged_files import TaggedFiles, move
 from penstock.engines.spark.steps.rosters import Member
 from penstock.errors import SinkError
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 COLUMNS = pa.schema([("n", pa.int64()), (MEMBER, pa.int32())])
 MEMBERS = [Member(f"q{number}", number, (), ("n",), {}) for number in (1, 2)]

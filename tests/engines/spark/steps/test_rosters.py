@@ -21,7 +21,7 @@ from penstock.engines.spark.steps.rosters import (
     index_of,
 )
 from penstock.model.schema import Schema
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 ROWS = Schema.of(v="double", k="string", n="int")
 CONSTANTS = Schema.of(a="double", b="double", c="string", d="int")

@@ -18,7 +18,7 @@ from penstock.engines.spark.storage.records import Piece
 from penstock.model.graph import Graph
 from penstock.model.operators import Aggregate, Join
 from penstock.model.schema import UNTYPED
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 NOTHING = "nothing"
 

@@ -20,7 +20,7 @@ from penstock.engines.spark.steps.rosters import Member
 from penstock.engines.spark.storage.records import Entry
 from penstock.engines.spark.storage.store import Store
 from penstock.errors import EngineError
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 #: How often files are looked for that have moved.
 _TRIES = 20

@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 from penstock.engines.spark.results.delivery import StagedFile, discard
 from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.steps.rosters import Member
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 #: Rows that are read or passed over together.
 _GROUP_ROWS = 8192

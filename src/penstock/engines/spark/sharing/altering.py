@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from penstock.control.events import QueriesSubmitted, SettleAsked
 from penstock.model.query import Query
-from penstock.plan.shapes import Shaped
+from penstock.plan.shared.shapes import Shaped
 from penstock.plan.sharing import merge, remove
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from penstock.engines.spark.steps.progress import Progress
 from penstock.engines.spark.storage.records import OperatorState, Piece
 from penstock.engines.spark.storage.store import Store
 from penstock.model.graph import Graph
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 
 def pairs(graph: Graph, one: str, other: str) -> list[tuple[str, str]]:

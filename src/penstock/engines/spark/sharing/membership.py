@@ -29,10 +29,10 @@ from penstock.model.graph import Graph
 from penstock.model.operators import Source, is_stateful
 from penstock.model.query import Query
 from penstock.plan import document
-from penstock.plan.remembering import remembered_s
-from penstock.plan.shapes import Shaped, under_name
+from penstock.plan.shared.remembering import remembered_s
+from penstock.plan.shared.shapes import Shaped, under_name
+from penstock.plan.shared.together import name_beside
 from penstock.plan.sharing import merge, remove
-from penstock.plan.together import name_beside
 
 if TYPE_CHECKING:
     from penstock.engines.spark.runtime.coordinator import Coordinator

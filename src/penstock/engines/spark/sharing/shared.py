@@ -16,7 +16,7 @@ from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.model.operators import Source, is_stateful
 from penstock.model.query import Query
 from penstock.model.schema import Field, Schema
-from penstock.plan.shapes import Shape, Shaped
+from penstock.plan.shared.shapes import Shape, Shaped
 from penstock.sql.expressions.constants import Value
 
 

@@ -42,17 +42,17 @@ from penstock.model.qos import QoS
 from penstock.model.query import Query
 from penstock.plan import document
 from penstock.plan.canonical import canonical
-from penstock.plan.remembering import remembered_s
-from penstock.plan.shapes import Shape, Shaped, on_top
-from penstock.plan.sharing import merge, remove
-from penstock.plan.templates import Templates
-from penstock.plan.together import (
+from penstock.plan.shared.remembering import remembered_s
+from penstock.plan.shared.shapes import Shape, Shaped, on_top
+from penstock.plan.shared.templates import Templates
+from penstock.plan.shared.together import (
     Admitted,
     Running,
     admitted,
     may_share,
     shared_query,
 )
+from penstock.plan.sharing import merge, remove
 from penstock.policies.parsing import parse
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read

@@ -4,8 +4,8 @@ Planning a small query takes Spark longer than running it: of 90 ms for 10 000 r
 a Parquet file at a fixed path. The plan is made once, over a file that claims to be very large, and run again
 after the file was replaced: Spark lists a file when it plans and opens it when it runs. That holds for plans
 without an exchange, which would keep what they exchanged; with one partition there is none, and a plan that
-has one all the same is made anew each time. Tried on PySpark 4.3; `tests/engines/spark/steps/test_prepared.py` will
-tell of a version that differs.
+has one all the same is made anew each time. Tried on PySpark 4.3; `test_prepared.py` will tell of a version
+that differs.
 
 Where tasks do not see the driver's files (a cluster), inputs are sent with each job and planned with it.
 """

@@ -23,7 +23,7 @@ from sqlglot import exp
 from penstock.engines.spark.ingest.sources.types import arrow_schema
 from penstock.model.schema import Schema
 from penstock.plan.alternates.safety import can_raise
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 from penstock.sql.expressions.constants import Value
 from penstock.sql.expressions.texts import conjuncts
 from penstock.sql.text.dialect import parse_expression

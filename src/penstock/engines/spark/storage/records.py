@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from penstock.engines.spark.storage.store import Ref
-from penstock.plan.shapes import MEMBER
+from penstock.plan.shared.shapes import MEMBER
 
 
 @dataclass(frozen=True, slots=True)

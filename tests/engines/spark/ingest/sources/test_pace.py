@@ -15,7 +15,7 @@ from penstock.errors import SourceError
 from tests.engines.spark.ingest.sources.drive import drained, opened, stream
 
 S = 1_000_000
-REAL_TRACE = Path(__file__).parents[5] / "shared/data/arrivals/BC-pAug89.arrivals_sec.txt.gz"
+REAL_TRACE = Path(__file__).parents[6] / "shared/data/arrivals/BC-pAug89.arrivals_sec.txt.gz"
 
 
 def arrivals(base_dir: Path, rows: int = 10, **options: str) -> list[float]:

@@ -7,7 +7,7 @@ import pytest
 from penstock.model.graph import Graph
 from penstock.model.operators import Aggregate, Join
 from penstock.plan.admission import admit
-from penstock.plan.shapes import MEMBER, Shaped, shaped
+from penstock.plan.shared.shapes import MEMBER, Shaped, shaped
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read
 from penstock.sql.session import apply

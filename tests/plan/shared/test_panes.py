@@ -7,7 +7,7 @@ from penstock.model.operators import Aggregate
 from penstock.model.query import Query
 from penstock.model.window import Window
 from penstock.plan.canonical import canonical
-from penstock.plan.panes import with_panes
+from penstock.plan.shared.panes import with_panes
 from penstock.plan.sharing import merge
 from penstock.sql.session import run
 

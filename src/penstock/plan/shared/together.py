@@ -17,10 +17,10 @@ from penstock.model.operators import is_stateful
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.costing import estimated
-from penstock.plan.panes import with_panes
-from penstock.plan.shapes import Shape, Shaped, mapped, under_name
+from penstock.plan.shared.panes import with_panes
+from penstock.plan.shared.shapes import Shape, Shaped, mapped, under_name
+from penstock.plan.shared.templates import Templates
 from penstock.plan.sharing import merge
-from penstock.plan.templates import Templates
 
 
 @dataclass(slots=True)

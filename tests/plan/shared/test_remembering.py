@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.panes import with_panes
-from penstock.plan.remembering import remembered_s
-from tests.plan.test_shapes import shape
+from penstock.plan.shared.panes import with_panes
+from penstock.plan.shared.remembering import remembered_s
+from tests.plan.shared.test_shapes import shape
 
 JOINED = "SELECT a.v FROM s [RANGE 5 SECONDS] AS a JOIN u [RANGE 7 SECONDS] AS b ON a.k = b.k WHERE {}"
 WINDOWED = "SELECT k, sum(v) AS x FROM s GROUP BY k, window(t, '{}') HAVING sum(v) > 3"

@@ -16,7 +16,7 @@ from penstock.model.graph import Graph
 from penstock.model.operators import Operator, Sink
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
-from penstock.plan.shapes import Lifting, Shape, Shaped, mapped, rewritten, shaped
+from penstock.plan.shared.shapes import Lifting, Shape, Shaped, mapped, rewritten, shaped
 from penstock.sql.builder import literal
 from penstock.sql.expressions.constants import Constant, Value
 from penstock.sql.expressions.texts import substituted

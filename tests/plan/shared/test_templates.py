@@ -8,14 +8,14 @@ import pytest
 
 from penstock.model.graph import Graph
 from penstock.model.query import Query
-from penstock.plan import templates as module
+from penstock.plan.shared import templates as module
 from penstock.plan.admission import admit
-from penstock.plan.shapes import shaped
-from penstock.plan.templates import Templates
+from penstock.plan.shared.shapes import shaped
+from penstock.plan.shared.templates import Templates
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read
 from penstock.sql.session import apply
-from tests.plan.test_shapes import STREAMS
+from tests.plan.shared.test_shapes import STREAMS
 
 SELECTS = (
     "SELECT t, v * {d} AS w FROM s WHERE v > {d} AND v <= {d}",
