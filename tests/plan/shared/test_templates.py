@@ -8,8 +8,8 @@ import pytest
 
 from penstock.model.graph import Graph
 from penstock.model.query import Query
-from penstock.plan.shared import templates as module
 from penstock.plan.admission import admit
+from penstock.plan.shared import templates as module
 from penstock.plan.shared.shapes import shaped
 from penstock.plan.shared.templates import Templates
 from penstock.sql.binding.catalog import Catalog
