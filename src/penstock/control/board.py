@@ -34,13 +34,14 @@ class Board:
         estimates: Estimates,
         oracle: Oracle | None,
         most_rows: int | None,
+        most_bytes: float,
     ) -> None:
         self.graph = Graph()
         self.policy = policy
         self.threads = threads
         self.estimates = estimates
         self.oracle = oracle
-        self.most_rows = most_rows  # of one step, whatever the policy says
+        self.most_rows, self.most_bytes = most_rows, most_bytes  # of one step, whatever the policy says
         self.units: dict[int, UnitState] = {}
         self.queues: dict[Port, Queue] = {}
         self.partitions: list[Partition] = []
@@ -144,7 +145,14 @@ class Board:
         stirred: list[Partition] = []
         for number, share in enumerate(switch.shares):
             partition = Partition(
-                number, share.policy, share.priority, share.threads, share.worker, stirred, self.most_rows
+                number,
+                share.policy,
+                share.priority,
+                share.threads,
+                share.worker,
+                stirred,
+                self.most_rows,
+                self.most_bytes,
             )
             self.partitions.append(partition)
             for place in (place_of[unit] for unit in share.units):

@@ -49,11 +49,12 @@ class Changes:
         estimates: Estimates,
         oracle: Oracle | None,
         most_rows: int | None,
+        most_bytes: float,
         alarms: Alarms,
     ) -> None:
         self._has_oracle = oracle is not None
         self._alarms = alarms
-        self.board = Board(self.parse(policy), threads, estimates, oracle, most_rows)
+        self.board = Board(self.parse(policy), threads, estimates, oracle, most_rows, most_bytes)
         self.switch: Switch | None = None
         self._known = estimates.operators
         self.waiting: deque[Asked] = deque()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
+from math import inf
 from operator import or_
 from typing import Any, get_args
 
@@ -34,6 +35,7 @@ class Header(msgspec.Struct, frozen=True):
     threads: ThreadPlan
     estimates: Estimates
     most_rows: int | None = None
+    most_bytes: float | None = None  # None: no limit, which JSON has no number for
 
 
 class _Submitted(msgspec.Struct, frozen=True, tag="QueriesSubmitted"):
@@ -70,8 +72,9 @@ class EventLog:
         threads: ThreadPlan | None,
         estimates: Estimates,
         most_rows: int | None = None,
+        most_bytes: float | None = None,
     ) -> None:
-        header = Header(VERSION, policy, threads or ThreadPlan(), estimates, most_rows)
+        header = Header(VERSION, policy, threads or ThreadPlan(), estimates, most_rows, most_bytes)
         self.lines: list[bytes] = [msgspec.json.encode(header)]
 
     def __call__(self, event: Event, commands: list[Command]) -> None:
@@ -103,7 +106,11 @@ def replay(lines: Iterable[bytes]) -> Control:
             f"the log is of version {header.penstock_log}; this Penstock reads version {VERSION}"
         )
     control = Control(
-        header.policy, threads=header.threads, estimates=header.estimates, most_rows=header.most_rows
+        header.policy,
+        threads=header.threads,
+        estimates=header.estimates,
+        most_rows=header.most_rows,
+        most_bytes=inf if header.most_bytes is None else header.most_bytes,
     )
     for number, event, line in _events(numbered):
         again = _encode(event, control.handle(event))

@@ -12,6 +12,7 @@ can be made are made, and steps are started as long as a worker is free. That is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from math import inf
 from typing import Any
 
 from penstock.control import events as ev
@@ -39,8 +40,8 @@ FAILURES = 3  # steps of one unit that may fail in a row before its queries are 
 class Control:
     """The state machine. `handle` is its only way in and its return value the only way out.
 
-    `most_rows` is what the engine can take in one step: no train has more rows, unless it is a single batch,
-    whatever the policy's quantum.
+    `most_rows` and `most_bytes` are what the engine can take in one step: no train has more, unless it is a
+    single batch, whatever the policy's quantum.
     """
 
     def __init__(
@@ -51,13 +52,16 @@ class Control:
         estimates: Estimates | None = None,
         oracle: Oracle | None = None,
         most_rows: int | None = None,
+        most_bytes: float = inf,
     ) -> None:
         if most_rows is not None and most_rows < 1:
             raise ControlError(f"steps of at most {most_rows} rows: it must be at least 1")
+        if most_bytes <= 0:
+            raise ControlError(f"steps of at most {most_bytes} bytes: it must be above 0")
         self.now_s = NEVER  # the time of the last event
         self._alarms = alarms = Alarms()
         changes = Changes(
-            policy, threads or ThreadPlan(), estimates or Estimates(), oracle, most_rows, alarms
+            policy, threads or ThreadPlan(), estimates or Estimates(), oracle, most_rows, most_bytes, alarms
         )
         self._changes = changes
         self._crowds = Crowds()

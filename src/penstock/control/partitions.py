@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -53,8 +54,8 @@ class Partition:
     """
 
     __slots__ = (
-        "busy_s", "expires", "in_turns", "inbox", "most_rows", "number", "pass_s", "policy", "priority",
-        "quantum", "queued", "rank", "ready", "rerank", "running", "size", "sizes", "stirred", "threads",
+        "busy_s", "expires", "in_turns", "inbox", "most_bytes", "most_rows", "number", "pass_s", "policy",
+        "priority", "quantum", "queued", "rank", "ready", "rerank", "running", "size", "sizes", "stirred", "threads",
         "turn", "units", "worker",
     )  # fmt: skip
 
@@ -67,6 +68,7 @@ class Partition:
         worker: int | None,
         stirred: list[Partition],
         most_rows: int | None = None,
+        most_bytes: float = inf,
     ) -> None:
         self.number = number
         self.policy = policy
@@ -74,7 +76,7 @@ class Partition:
         self.expires = type(policy.rank).expires_s is not Rank.expires_s  # whether priorities ever do
         self.in_turns = "turn" in policy.rank.reads
         self.sizes = type(policy.rank).quantum is not Rank.quantum  # whether the rank chooses the quantum
-        self.most_rows = most_rows
+        self.most_rows, self.most_bytes = most_rows, most_bytes
         self.quantum = at_most(policy.quantum, most_rows)
         self.priority = priority
         self.threads = threads

@@ -10,8 +10,6 @@ from penstock.model.graph import Edge, Port
 if TYPE_CHECKING:
     from penstock.control.units import UnitState
 
-#: A train of more bytes would be too much for any engine.
-MOST_BYTES = 64 << 20
 _TRIM = 256  # freed batches kept at the front before the list is cut: cutting costs a copy
 
 
@@ -108,18 +106,18 @@ class Reader:
             return self.queue.rows_in - self.rows_read
         return sum(batch.rows for batch in self.queue.slice(self.claimed, self.end))
 
-    def claim(self, most_rows: int | None) -> tuple[Batch, ...]:
-        """Puts batches into a step's hands: all that wait, or the first up to so many rows, at least one.
+    def claim(self, most_rows: int | None, most_bytes: float) -> tuple[Batch, ...]:
+        """Puts batches into a step's hands: all that wait, or the first up to so many rows and bytes.
 
-        They are never more than `MOST_BYTES` in all, unless it is one.
+        It is at least one, however large.
         """
         queue, start, stop = self.queue, self.claimed, self.end
-        if most_rows is not None or queue.bytes > MOST_BYTES:
+        if most_rows is not None or queue.bytes > most_bytes:
             rows, bytes_, number = 0, 0.0, start
             while number < stop:
                 batch = queue.batch(number)
                 rows, bytes_ = rows + batch.rows, bytes_ + batch.bytes
-                if number > start and (bytes_ > MOST_BYTES or (most_rows is not None and rows > most_rows)):
+                if number > start and (bytes_ > most_bytes or (most_rows is not None and rows > most_rows)):
                     break
                 number += 1
             stop = number

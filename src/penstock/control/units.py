@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock.control.commands import Take
 from penstock.control.lifecycle import State
 from penstock.control.merging import next_in_order
-from penstock.control.queues import MOST_BYTES, Reader
+from penstock.control.queues import Reader
 from penstock.model.batch import Batch
 from penstock.policies.costs import UnitCost
 from penstock.policies.layout import UnitPlace
@@ -111,7 +111,7 @@ class UnitState:
 
     def take(self, quantum: Quantum) -> tuple[Take, ...]:
         """Claims a train of batches of at most the quantum, the oldest first."""
-        most_rows = quantum.rows
+        most_rows, most_bytes = quantum.rows, self.partition.most_bytes
         if quantum.seconds is None:
             self.spare_s = None
         else:  # every operator of the unit runs for the quantum
@@ -121,12 +121,13 @@ class UnitState:
             most_rows = timed if most_rows is None else min(timed, most_rows)
         reader = self.sole
         if reader is not None:
-            return (Take(0, reader.edges, reader.claim(most_rows)),)
+            return (Take(0, reader.edges, reader.claim(most_rows, most_bytes)),)
         if most_rows is None and not self.ordered:
-            return tuple(Take(r.number, r.edges, r.claim(None)) for r in self.readers if r.claimed < r.end)
-        return self._take_one_by_one(most_rows)
+            waiting = [r for r in self.readers if r.claimed < r.end]
+            return tuple(Take(r.number, r.edges, r.claim(None, most_bytes)) for r in waiting)
+        return self._take_one_by_one(most_rows, most_bytes)
 
-    def _take_one_by_one(self, most_rows: int | None) -> tuple[Take, ...]:
+    def _take_one_by_one(self, most_rows: int | None, most_bytes: float) -> tuple[Take, ...]:
         runs: list[tuple[Reader, list[Batch]]] = []
         rows, bytes_ = 0, 0.0
         while most_rows is None or rows < most_rows:
@@ -135,7 +136,7 @@ class UnitState:
                 break
             batch = reader.queue.batch(reader.claimed)
             rows, bytes_ = rows + batch.rows, bytes_ + batch.bytes
-            if runs and (bytes_ > MOST_BYTES or (most_rows is not None and rows > most_rows)):
+            if runs and (bytes_ > most_bytes or (most_rows is not None and rows > most_rows)):
                 break
             if not runs or runs[-1][0] is not reader:
                 runs.append((reader, []))

@@ -68,8 +68,8 @@ __all__ = ["Engine", "check_policy"]
 
 #: Any worker takes any unit.
 POLICY = DEFAULT
-#: The most rows of a step, unless one batch has more.
-TRAIN_ROWS = 200_000
+#: The most rows and bytes of a step, unless one batch has more.
+TRAIN_ROWS, TRAIN_BYTES = 200_000, 64 << 20
 
 
 class Engine:
@@ -159,6 +159,7 @@ class Engine:
             self._log.get("policy") or self._policy or POLICY,
             threads=ThreadPlan("pool", self._workers),
             most_rows=self._train_rows,
+            most_bytes=TRAIN_BYTES,
         )
         self._coordinator = Coordinator(
             control,
