@@ -55,8 +55,8 @@ class Partition:
 
     __slots__ = (
         "busy_s", "expires", "in_turns", "inbox", "most_bytes", "most_rows", "number", "pass_s", "policy",
-        "priority", "quantum", "queued", "rank", "ready", "rerank", "running", "size", "sizes", "stirred", "threads",
-        "turn", "units", "worker",
+        "priority", "quantum", "queued", "rank", "ready", "rerank", "running", "size", "sizes", "stirred",
+        "threads", "turn", "units", "worker",
     )  # fmt: skip
 
     def __init__(
