@@ -57,7 +57,7 @@ docs: $(INSTALLED)  ## the generated pages of docs/
 
 lock: $(BIN)/python  ## requirements.lock, anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet 'pip-tools>=7.5,<8'
-	CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --upgrade --extra dev \
+	CUSTOM_COMPILE_COMMAND='make lock' $(BIN)/pip-compile --quiet --upgrade --extra bench --extra dev \
 		--build-deps-for editable --generate-hashes --allow-unsafe --strip-extras \
 		--no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
 		--output-file requirements.lock pyproject.toml

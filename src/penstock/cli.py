@@ -75,6 +75,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "matplotlib":
+            raise
+        said = "pictures need matplotlib, which is an extra: pip install 'penstock[bench]'"
+        err.print(f"[bold red]error:[/] {escape(said)}", highlight=False, soft_wrap=True)
+        sys.exit(2)
     except OSError as error:
         err.print(f"[bold red]error:[/] cannot write the output: {error.strerror}", highlight=False)
         sys.exit(2)

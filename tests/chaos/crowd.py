@@ -28,7 +28,7 @@ from penstock.engines.spark.session import session
 from penstock.errors import PenstockError
 from penstock.verify.batch import recorded
 from penstock.verify.comparison import difference
-from penstock.verify.crowds import created, expected, periods, script, varied
+from penstock.verify.crowds import created, expected, script, varied
 from penstock.verify.schedules import usable
 from tests.chaos.lives import Life
 
@@ -156,7 +156,7 @@ def judge(root: Path, seconds: float, spark: SparkSession, say: Say) -> list[str
     with Engine(root / "state", out=root / "out", base_dir=EXAMPLES, spark=spark, keep_log=True) as engine:
         texts = texts_of(engine)
         found = {name: engine.results(name) for name in texts}
-        lives = {name: dict(engine.coordinator.results.lives[name]) for name in texts}
+        lives = {name: engine.periods(name) for name in texts}
         tables, failures = recorded(engine), dict(engine.coordinator.failures)
     problems = [f"{name} failed: {why}" for name, why in failures.items()]
     told, _ = world(seconds)
@@ -165,9 +165,9 @@ def judge(root: Path, seconds: float, spark: SparkSession, say: Say) -> list[str
         wrong = difference(found[name], table)
         if wrong is not None:
             problems.append(f"{name} {texts[name]}, {lives[name]}: {wrong}")
-        if "to" not in lives[name] and len(periods(lives[name])) != len(texts[name]):
+        if lives[name][-1].ends is None and len(lives[name]) != len(texts[name]):
             problems.append(f"{name} was asked to be {len(texts[name])} things: {lives[name]}")
-    altered = sum(len(periods(life)) - 1 for life in lives.values())
+    altered = sum(len(life) - 1 for life in lives.values())
     rows = sum(table.num_rows for table in theirs.values())
     say(f"crowd: {len(texts)} queries, altered {altered} times, {rows:,} rows, each once")
     if not rows or not altered:

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.session.session import SparkSession
 
 #: Expensive on purpose, so that the machine can generate much more than it can process.
 _SELECT = """SELECT k, count(*) AS n, max(sha2(repeat(CAST(v AS STRING), 2000), 512)) AS digest

@@ -19,11 +19,11 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
 
 from penstock.bench.arriving import COLUMNS, Dropper
 from penstock.bench.structured import files_done, readable_since
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.session.session import SparkSession
 from penstock.errors import ExperimentError
 
 Kind = Literal["stateless", "window"]
@@ -179,7 +179,7 @@ class _OnPenstock(_Side):
         return self._engine.read_up_to("rows")
 
     def overhead_ms(self) -> float:
-        totals = self._engine.coordinator.totals
+        totals = self._engine.status().totals
         return (totals.step_s - totals.spark_s) / max(totals.steps, 1) * 1000
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.session.session import SparkSession
 
 
 def recorded(engine: Engine) -> dict[str, pa.Table]:

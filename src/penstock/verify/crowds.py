@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import SparkSession
 
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.session.session import SparkSession
+from penstock.engines.spark.results.periods import Period
 from penstock.errors import EngineError, ExperimentError
 from penstock.oracle.translate import translate
 from penstock.sql.reading.reader import read
@@ -170,7 +170,7 @@ class _Crowd:
     held: list[str] = field(default_factory=list)
     shared: int = 0
     found: dict[str, pa.Table] = field(default_factory=dict)
-    lives: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    periods: dict[str, tuple[Period, ...]] = field(default_factory=dict)
     tables: dict[str, pa.Table] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -191,19 +191,19 @@ class _Crowd:
             for portion in range(PORTIONS):
                 for name, places in cuts.items():
                     start, end = places[portion : portion + 2]
-                    if end > start and name in engine.reading:
+                    if end > start and name in engine.streams_read:
                         engine.push(name, _plain(rows[name], engine, name).slice(start, end - start), 60.0)
                 self._change(engine, portion)
                 if portion == PORTIONS // 2 and schedule.switch_to is not None:
                     engine.use_policy(schedule.switch_to)
             for name in self.held:
                 engine.resume(name)
-            for name in engine.reading:
+            for name in engine.streams_read:
                 engine.end(name)
             engine.run("drained")
             self.found = {name: engine.results(name) for name in self.texts}
-            self.lives = {name: dict(engine.coordinator.results.lives[name]) for name in self.texts}
-            self.tables, self.failures = recorded(engine), dict(engine.coordinator.failures)
+            self.periods = {name: engine.periods(name) for name in self.texts}
+            self.tables, self.failures = recorded(engine), failures(engine)
 
     def _cuts(self, rows: int) -> list[int]:
         return [0, *sorted(self.chance.randint(0, rows) for _ in range(PORTIONS - 1)), rows]
@@ -239,15 +239,15 @@ class _Crowd:
         if new:
             engine.execute("".join(created(name, self.texts[name][0]) for name in new))
             self.running += new
-            _wait(lambda: all("from" in engine.coordinator.results.lives.get(name, {}) for name in new))
-            shared = engine.coordinator.shared
-            self.shared += sum(shared.of(name) is not None for name in new)
+            _wait(lambda: all(engine.periods(name) for name in new))
+            found = engine.status().queries
+            self.shared += sum(found[name].runs_as != name for name in new)
 
     def verdicts(self, spark: SparkSession, schedule: Schedule) -> Iterator[Verdict]:
         """Each against batch over its own rows."""
-        theirs = expected(spark, self.parts.world, self.texts, self.lives, self.tables)
+        theirs = expected(spark, self.parts.world, self.texts, self.periods, self.tables)
         for name, table in theirs.items():
-            been, asked = len(periods(self.lives[name])), len(self.texts[name])
+            been, asked = len(self.periods[name]), len(self.texts[name])
             wrong = self.failures.get(name) or difference(self.found[name], table)
             if been != asked:
                 wrong = f"it was to be {asked} things, one after the other, and was {been}"
@@ -258,20 +258,19 @@ def expected(
     spark: SparkSession,
     world: str,
     texts: Mapping[str, Sequence[str]],
-    lives: Mapping[str, Mapping[str, Any]],
+    periods: Mapping[str, Sequence[Period]],
     tables: Mapping[str, pa.Table],
 ) -> dict[str, pa.Table]:
     """Batch over the rows that each query saw, as what it was then; those with the same rows together."""
-    been = {name: periods(lives[name]) for name in texts}
     alike: dict[str, list[tuple[str, int]]] = {}
     for name in texts:
-        for place, period in enumerate(been[name]):
+        for place, period in enumerate(periods[name]):
             alike.setdefault(repr(period), []).append((name, place))
 
     def evaluated(keys: Sequence[tuple[str, int]]) -> dict[tuple[str, int], pa.Table]:
         asked = {f"{name}_{place}": texts[name][place] for name, place in keys}
         wanted = translate(world + "".join(created(*one) for one in asked.items()))
-        view = rows_of(tables, been[keys[0][0]][keys[0][1]])
+        view = rows_of(tables, periods[keys[0][0]][keys[0][1]])
         found = evaluate(spark, {name: wanted[name] for name in asked}, view)
         return {(name, place): found[f"{name}_{place}"] for name, place in keys}
 
@@ -281,23 +280,17 @@ def expected(
             theirs |= some
     whole = {}
     for name in texts:
-        parts = [theirs[name, place] for place in range(len(been[name]))]
+        parts = [theirs[name, place] for place in range(len(periods[name]))]
         whole[name] = pa.concat_tables([part.cast(parts[0].schema) for part in parts])
     return whole
 
 
-def periods(life: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Between which offsets a query was what it was first, then, and so on."""
-    now = {key: life[key] for key in ("from", "to") if key in life}
-    return [*life.get("before", []), now]
-
-
-def rows_of(tables: Mapping[str, pa.Table], life: Mapping[str, Any]) -> dict[str, pa.Table]:
+def rows_of(tables: Mapping[str, pa.Table], period: Period) -> dict[str, pa.Table]:
     """The rows of streams that a query saw, and all of stored tables."""
     found = dict(tables)
-    for name, first in life["from"].items():
+    for name, first in period.starts.items():
         offsets = tables[name]["__offset"]
-        last = life.get("to", {}).get(name, tables[name].num_rows)
+        last = (period.ends or {}).get(name, tables[name].num_rows)
         found[name] = tables[name].filter(pc.and_(pc.greater_equal(offsets, first), pc.less(offsets, last)))
     return found
 

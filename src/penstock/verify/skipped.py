@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from penstock.engines.spark.results.recording import OFFSET
-from penstock.engines.spark.session.session import PySparkException, SparkSession
 from penstock.engines.spark.steps.skipping import Skipped
 from penstock.verify.batch import evaluate
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.operators.base import NOW
-from penstock.engines.spark.session.session import SparkSession
 from penstock.engines.spark.steps.skipping import Skipped
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
@@ -111,7 +111,12 @@ def run_once(sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, 
             switch.join()
         ours = {name: engine.results(name) for name in engine.catalog.queries}
         left_out = {name: engine.skipped(name) for name in engine.catalog.queries}
-        return Ran(ours, recorded(engine), dict(engine.coordinator.failures), left_out)
+        return Ran(ours, recorded(engine), failures(engine), left_out)
+
+
+def failures(engine: Engine) -> dict[str, str]:
+    """The queries that failed, and why."""
+    return {name: one.failure for name, one in engine.status().queries.items() if one.failure}
 
 
 def _switching(engine: Engine, policy: str) -> threading.Thread:
@@ -119,7 +124,7 @@ def _switching(engine: Engine, policy: str) -> threading.Thread:
 
     def switch() -> None:
         for _ in range(200):
-            if engine.coordinator.totals.steps >= 3:
+            if engine.status().totals.steps >= 3:
                 break
             time.sleep(0.05)
         engine.use_policy(policy)

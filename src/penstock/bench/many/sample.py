@@ -18,12 +18,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from pyspark.sql import SparkSession
 
 from penstock.bench.arriving import Dropper
 from penstock.bench.many.mixes import Mix, Setting, setting
 from penstock.bench.many.sides import MADE, OnPenstock, Side, SideName, latencies, statement
 from penstock.engines.spark.session import session
-from penstock.engines.spark.session.session import SparkSession
 from penstock.errors import ExperimentError
 
 #: Spark is the same for all sides.

@@ -20,13 +20,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.bench.arriving import Dropper
 from penstock.bench.many.mixes import JOINED_S, Question, Setting
 from penstock.bench.structured import files_done, readable_since
 from penstock.engines.spark.engine import Engine
-from penstock.engines.spark.results.tagged_files import DIRECTORY, by_member
-from penstock.engines.spark.session.session import DataFrame, SparkSession, StreamingQuery
+from penstock.engines.spark.results.reading import ResultFile
+from penstock.engines.spark.results.tagged_files import by_member
 
 SideName = Literal["penstock", "queries", "foreachbatch"]
 SIDES: tuple[SideName, ...] = ("penstock", "queries", "foreachbatch")
@@ -94,23 +96,24 @@ class OnPenstock(Side):
         )
 
     def readable(self, since_s: float) -> Iterator[Readable]:
-        """Files of many queries, and of those that run by themselves."""
-        members = {
-            (shared.base, member.number): member
-            for shared in self.engine.coordinator.shared
-            for member in shared.members.values()
-        }
-        for path in sorted((self.root / "out" / DIRECTORY).glob("*/part-*.parquet")):
+        """Files of many queries, and of those that run by themselves; each is read once."""
+        whose: dict[Path, dict[int | None, tuple[str, ResultFile]]] = {}
+        for query in self.engine.catalog.queries:
+            for file in self.engine.result_files(query):
+                whose.setdefault(file.path, {})[file.number] = query, file
+        for path, queries in sorted(whose.items()):
             at_s = path.stat().st_ctime
             if at_s < since_s:
                 continue
-            for number, rows in by_member(pq.read_table(path)):
-                member = members[path.parent.name, number]
-                names = [*member.titles, *rows.column_names[len(member.titles) :]]
-                yield member.query, at_s, rows.rename_columns(names)
-        for path in sorted((self.root / "out").glob("q*/part-*.parquet")):
-            if path.stat().st_ctime >= since_s:
-                yield path.parent.name, path.stat().st_ctime, pq.read_table(path)
+            rows = pq.read_table(path)
+            parts = [(None, rows)] if None in queries else by_member(rows)
+            for number, part in parts:
+                query, file = queries[number]
+                yield (
+                    query,
+                    at_s,
+                    part.rename_columns([*file.columns, *part.column_names[len(file.columns) :]]),
+                )
 
     def end(self) -> None:
         """Closes the engine."""

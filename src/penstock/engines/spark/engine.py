@@ -33,11 +33,12 @@ from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.sources.base import Ticket
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
 from penstock.engines.spark.ingest.sources.push import PushSource
-from penstock.engines.spark.results import reading as reading_results
-from penstock.engines.spark.results import recording
+from penstock.engines.spark.results import reading, recording
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.measures import QueryMeasures
+from penstock.engines.spark.results.periods import Period, periods
 from penstock.engines.spark.results.readers import FUNCTION_ROWS, Readers
+from penstock.engines.spark.results.reading import ResultFile
 from penstock.engines.spark.results.sinks.files import ENCODINGS
 from penstock.engines.spark.results.sinks.ownership import claim
 from penstock.engines.spark.results.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
@@ -48,7 +49,7 @@ from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.statements.registrar import Registrar, check_policy
 from penstock.engines.spark.statements.statements import Statements
-from penstock.engines.spark.status import snapshot as looking
+from penstock.engines.spark.status import snapshot
 from penstock.engines.spark.status.answers import ANSWERED, filled
 from penstock.engines.spark.status.status import Status
 from penstock.engines.spark.steps.prepared import Jobs
@@ -303,9 +304,13 @@ class Engine:
         """A query's committed results as Arrow: all of them if they go to files, else the last ones."""
         self._check_open()
         known = self._registrar.known(query)
-        return reading_results.read(
-            known, lambda: self._call(lambda: self._registrar.reading(known)), self._store
-        )
+        return reading.read(known, lambda: self._call(lambda: self._registrar.reading(known)), self._store)
+
+    def result_files(self, query: str) -> tuple[ResultFile, ...]:
+        """The committed files with results of a query, oldest first; there are none without `out`."""
+        known = self._registrar.known(query)
+        found: reading.Reading = self._call(lambda: self._registrar.reading(known))
+        return found.files(self._store)
 
     def subscribe(self, query: str, most: int = SUBSCRIPTION_ROWS, name: str | None = None) -> Subscription:
         """Results as they are committed, each with its position, first those that wait under that name.
@@ -517,13 +522,21 @@ class Engine:
         sinks = {name.removeprefix("sink "): failing for name, failing in self._deliveries.failing.items()}
         return {"stream": self._feeder.failing.now, "table": self._relations.failing.now, "sink": sinks}
 
+    def periods(self, query: str) -> tuple[Period, ...]:
+        """Between which offsets of its streams a query saw rows: as what it was first, and after each ALTER."""
+        known = self._registrar.known(query)
+        found: tuple[Period, ...] = self._call(
+            lambda: periods(self._coordinator.results.lives.get(known, {}))
+        )
+        return found
+
     def read_up_to(self, stream: str) -> int:
         """The offset of a stream up to which every query has processed and committed its rows."""
         offset: int = self._call(lambda: self._coordinator.read_up_to(stream))
         return offset
 
     @property
-    def reading(self) -> tuple[str, ...]:
+    def streams_read(self) -> tuple[str, ...]:
         """The streams that some query reads, or has read."""
         return tuple(self._registrar.inputs.feeds)
 
@@ -549,11 +562,11 @@ class Engine:
 
     def status(self) -> Status:
         """How everything stood a moment ago; it does not change any more."""
-        return looking.status(self._call(self._look))
+        return snapshot.status(self._call(self._look))
 
-    def _look(self) -> looking.Look:
+    def _look(self) -> snapshot.Look:
         registrar = self._registrar
-        return looking.look(
+        return snapshot.look(
             self._coordinator,
             registrar.catalog,
             registrar.inputs.feeds,

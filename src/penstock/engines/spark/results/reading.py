@@ -72,6 +72,19 @@ Place: TypeAlias = OwnFiles | MemberFiles | KeptRows
 
 
 @dataclass(frozen=True, slots=True)
+class ResultFile:
+    """A committed file with results of a query.
+
+    Where it holds those of many, the query's are the ones with its `number` in the column `__m`, and `columns` is
+    what the query calls the first columns.
+    """
+
+    path: Path
+    number: int | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """Where all results of a query are at one moment."""
 
@@ -84,8 +97,23 @@ class Reading:
             tables = [self._rows(part, store) for part in self.parts]
             return pa.concat_tables([self.columns.empty_table(), *tables])
         finally:
-            kept = [part for part in self.parts if isinstance(part, KeptRows)]
-            store.unpin(entry.ref.name for part in kept for entry in part.entries)
+            self._release(store)
+
+    def _release(self, store: Store) -> None:
+        kept = [part for part in self.parts if isinstance(part, KeptRows)]
+        store.unpin(entry.ref.name for part in kept for entry in part.entries)
+
+    def files(self, store: Store) -> tuple[ResultFile, ...]:
+        """Those of them that are files, oldest first."""
+        self._release(store)
+        found: list[ResultFile] = []
+        for place in self.parts:
+            match place:
+                case OwnFiles(files):
+                    found += [ResultFile(path) for path in files]
+                case MemberFiles(_, files, member):
+                    found += [ResultFile(path, member.number, member.titles) for path in files]
+        return tuple(found)
 
     def _rows(self, part: Place, store: Store) -> pa.Table:
         match part:

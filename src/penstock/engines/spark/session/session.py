@@ -14,24 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark import SparkContext
-from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql import SparkSession
 
 from penstock.engines.spark.session.masters import await_executors, check_answers, check_conf
 from penstock.errors import EngineError
-
-__all__ = [
-    "DataFrame",
-    "PySparkException",
-    "SparkSession",
-    "StreamingQuery",
-    "is_alive",
-    "is_local",
-    "make",
-    "own",
-]
 
 JAVA_VERSION = 17
 

@@ -261,4 +261,5 @@ def _query(look: Look, name: str, one: QueryLook, running: _Running | None) -> Q
         waiting_rows,
         waiting_s,
         one.skipped,
+        one.runs_as,
     )

@@ -36,6 +36,7 @@ class QueryStatus:
     waiting_rows: int = 0
     waiting_stale_s: float = 0.0
     skipped_rows: int = 0
+    runs_as: str = ""  # itself, or the shared query that it is a member of
 
     def met(self, latency_s: float | None = None) -> bool | None:
         """Whether it gets what it asked for; None if it asked for nothing that can be said yet."""
