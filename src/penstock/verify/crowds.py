@@ -37,7 +37,7 @@ from penstock.sql.text.dialect import tokenize
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.schedules import Schedule
-from penstock.verify.verifying import Verdict, run_once, scheduled
+from penstock.verify.verifying import Verdict, failures, run_once, scheduled
 
 #: Portions that the rows of a run are pushed in.
 PORTIONS = 24

@@ -523,11 +523,9 @@ class Engine:
         return {"stream": self._feeder.failing.now, "table": self._relations.failing.now, "sink": sinks}
 
     def periods(self, query: str) -> tuple[Period, ...]:
-        """Between which offsets of its streams a query saw rows: as what it was first, and after each ALTER."""
-        known = self._registrar.known(query)
-        found: tuple[Period, ...] = self._call(
-            lambda: periods(self._coordinator.results.lives.get(known, {}))
-        )
+        """Between which offsets of its streams a query saw rows, as what it was first and after each ALTER."""
+        known, lives = self._registrar.known(query), self._coordinator.results.lives
+        found: tuple[Period, ...] = self._call(lambda: periods(lives.get(known, {})))
         return found
 
     def read_up_to(self, stream: str) -> int:

@@ -75,8 +75,8 @@ Place: TypeAlias = OwnFiles | MemberFiles | KeptRows
 class ResultFile:
     """A committed file with results of a query.
 
-    Where it holds those of many, the query's are the ones with its `number` in the column `__m`, and `columns` is
-    what the query calls the first columns.
+    Where it holds those of many, the query's are the ones with its `number` in the column `__m`, and
+    `columns` is what the query calls the first columns.
     """
 
     path: Path
