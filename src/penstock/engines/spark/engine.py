@@ -523,7 +523,7 @@ class Engine:
         return {"stream": self._feeder.failing.now, "table": self._relations.failing.now, "sink": sinks}
 
     def periods(self, query: str) -> tuple[Period, ...]:
-        """Between which offsets of its streams a query saw rows, as what it was first and after each ALTER."""
+        """Between which offsets of its streams a query saw rows: at first, and then after each ALTER."""
         known, lives = self._registrar.known(query), self._coordinator.results.lives
         found: tuple[Period, ...] = self._call(lambda: periods(lives.get(known, {})))
         return found
