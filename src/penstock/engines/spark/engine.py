@@ -199,7 +199,7 @@ class Engine:
             self._tell,
         )
         self._statements = Statements(
-            places, self._registrar.inputs, lambda: self.catalog, self._registrar.apply, self._call
+            places, self._registrar.inputs, lambda: self.catalog, self._registrar, self._call
         )
         self._registrar.restore()
 

@@ -35,7 +35,14 @@ from penstock.engines.spark.sharing.shared import Shared
 from penstock.engines.spark.statements.dropping import Dropping
 from penstock.engines.spark.statements.inputs import Inputs
 from penstock.engines.spark.statements.outputs import Outputs, Places
-from penstock.engines.spark.statements.statements import Asked, Effect, Prepared, StillThereError
+from penstock.engines.spark.statements.statements import (
+    Asked,
+    Effect,
+    Ground,
+    OvertakenError,
+    Prepared,
+    StillThereError,
+)
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import PenstockError, PolicyError, QueryError, closest
 from penstock.model.qos import QoS
@@ -111,16 +118,33 @@ class Registrar:
 
     # --- statements ---
 
-    def apply(self, prepared: Prepared) -> list[Answer]:
-        """Does what a text asks for. What is refused here is refused before anything has changed."""
-        asked = prepared.asked
-        for policy in asked.policies:
-            check_policy(policy)
+    def ground(self, asked: Asked) -> Ground:
+        """What the plans of a text are to be made for; refuses a text that cannot be applied now."""
         self._check_names(asked)
         for query in asked.altered:
             self._check_alterable(query.name)
+        return Ground(self._running(), self.catalog.rates(), self._since + 1 if self.begun else 0)
+
+    def plan(self, asked: Asked, ground: Ground) -> Admitted:
+        """The plans that will run. For any thread, one text after the other; whoever plans holds up nobody."""
+        for policy in asked.policies:
+            check_policy(policy)
+        for query in asked.altered:
             self._shaped(query)
-        found = self._plan(list(asked.created.values()))
+        queries = list(asked.created.values())
+        for query in queries:
+            if query.one_time:
+                window_us(query)
+        return admitted(queries, ground.running, self._templates, ground.rates, ground.since)
+
+    def apply(self, prepared: Prepared, ground: Ground, found: Admitted) -> list[Answer]:
+        """Does what a text asks for. What is refused here is refused before anything has changed.
+
+        OvertakenError if the plans were made for something else than what runs now.
+        """
+        asked = prepared.asked
+        if not self.ground(asked).is_as(ground):
+            raise OvertakenError("other queries have come or gone since these were planned; try again")
         own = self.outputs.make(asked.created, found.alone)
         with defects_told("a statement was applied in part"):
             self._commit(prepared, found, own)
@@ -149,14 +173,6 @@ class Registrar:
                         f"a query that is running still reads '{name}'; drop both by themselves, and create "
                         "another when that is done"
                     )
-
-    def _plan(self, queries: Sequence[Query]) -> Admitted:
-        """The plans that will run."""
-        for query in queries:
-            if query.one_time:
-                window_us(query)
-        since = self._since + 1 if self.begun else 0
-        return admitted(queries, self._running(), self._templates, self.catalog.rates(), since)
 
     def _commit(self, prepared: Prepared, found: Admitted, own: Mapping[str, Sink]) -> None:
         """What nothing can be wrong with any more."""

@@ -3,10 +3,12 @@
 1. The text is read and applied to the catalog, which is a value; formats, options and columns are checked.
 2. What can go wrong outside is done: paths are looked up, tables read, directories made. Nobody sees it yet,
    and it is undone if anything is refused.
-3. Within a commit the registrar plans the queries, and then changes memory and log. Only a defect could make
-   that last part fail; it would stop the engine.
+3. The queries are planned for what runs at a moment, the ground.
+4. Within a commit the registrar looks whether that is still what runs, and then changes memory and log. If
+   other queries have come or gone meanwhile, the plans are made again. Only a defect could make the last part
+   fail; it would stop the engine.
 
-The first two run in the thread of whoever calls, one text after the other.
+All but the last run in the thread of whoever calls, one text after the other: steps go on meanwhile.
 """
 
 from __future__ import annotations
@@ -15,9 +17,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from penstock.engines.spark.results.sinks import registry as sinks
 from penstock.engines.spark.results.sinks.base import Sink
@@ -29,6 +31,7 @@ from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
 from penstock.errors import EngineError
 from penstock.model.query import Query
+from penstock.plan.shared.together import Admitted, Running
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
@@ -45,10 +48,46 @@ from penstock.sql.session import Answer, apply
 #: Seconds that a statement waits for what had a name before to be gone.
 PATIENCE_S = 30.0
 _PAUSE_S = 0.01
+#: How often plans are made anew because queries come and go.
+_TRIES = 3
 
 
 class StillThereError(EngineError):
     """Something is dropped and about to be gone, and until then nothing else can have its name."""
+
+
+class OvertakenError(EngineError):
+    """Plans were made for what does not run like that any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What plans are made for: what runs, the rates of streams, and a number that tells operators apart."""
+
+    running: Running
+    rates: Mapping[str, float]
+    since: int
+
+    def is_as(self, other: Ground) -> bool:
+        """Whether plans for the one are plans for the other; a graph never changes, it is replaced."""
+        same = self.running.graph is other.running.graph
+        return same and self == replace(other, running=replace(other.running, graph=self.running.graph))
+
+
+class Planner(Protocol):
+    """What the registrar does about a text; `ground` and `apply` within a commit."""
+
+    def ground(self, asked: Asked) -> Ground:
+        """What the plans of a text are to be made for."""
+        ...
+
+    def plan(self, asked: Asked, ground: Ground) -> Admitted:
+        """The plans."""
+        ...
+
+    def apply(self, prepared: Prepared, ground: Ground, found: Admitted) -> list[Answer]:
+        """Does what the text asks for."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,18 +154,18 @@ class Prepared:
 
 
 class Statements:
-    """Runs texts. `commit` does something within a commit, `apply` is what is to be done there."""
+    """Runs texts. `commit` does something within a commit."""
 
     def __init__(
         self,
         places: Places,
         inputs: Inputs,
         catalog: Callable[[], Catalog],
-        apply: Callable[[Prepared], list[Answer]],
+        planner: Planner,
         commit: Callable[[Callable[[], Any]], Any],
     ) -> None:
         self._places, self._inputs, self._catalog = places, inputs, catalog
-        self._apply, self._commit = apply, commit
+        self._planner, self._commit = planner, commit
         self._one_at_a_time = threading.Lock()
 
     def execute(self, sql: str) -> list[Answer]:
@@ -162,12 +201,29 @@ class Statements:
 
     def _applied(self, prepared: Prepared) -> list[Answer]:
         until_s = time.monotonic() + PATIENCE_S
+        tries = 0
         while True:
             try:
-                answers: list[Answer] = self._commit(partial(self._apply, prepared))
+                if tries < _TRIES:
+                    return self._planned_beside(prepared)
+                answers: list[Answer] = self._commit(partial(self._planned_within, prepared))
+                return answers
+            except OvertakenError:
+                tries += 1
             except StillThereError:
                 if time.monotonic() > until_s:
                     raise
                 time.sleep(_PAUSE_S)
-            else:
-                return answers
+
+    def _planned_beside(self, prepared: Prepared) -> list[Answer]:
+        """Plans while everything goes on."""
+        planner, asked = self._planner, prepared.asked
+        ground: Ground = self._commit(partial(planner.ground, asked))
+        found = planner.plan(asked, ground)
+        answers: list[Answer] = self._commit(partial(planner.apply, prepared, ground, found))
+        return answers
+
+    def _planned_within(self, prepared: Prepared) -> list[Answer]:
+        """Plans while nothing else can change: queries come and go too often otherwise."""
+        ground = self._planner.ground(prepared.asked)
+        return self._planner.apply(prepared, ground, self._planner.plan(prepared.asked, ground))
