@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.statements import registrar
 from penstock.errors import PenstockError, QueryError, SinkError, SourceError, SqlError
+from penstock.model.graph import Graph
+from penstock.plan.shared.together import Admitted, admitted
+from penstock.plan.sharing import merge
 from tests.engines.spark.ingest.feeding import eventually
 
 if TYPE_CHECKING:
@@ -252,3 +257,56 @@ def test_a_state_opens_with_what_cannot_be_used_now_failing_and_it_can_be_droppe
     (data / "k-away").rename(data / "k")
     eventually(lambda: list((data / "k").glob("part-*")) and not engine.problems())
     assert list(opened().catalog.streams) == ["s"]
+
+
+def test_queries_are_planned_beside_the_steps_and_again_if_others_have_come_or_gone(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = opened()
+    above = "CREATE CONTINUOUS QUERY above_{0} AS SELECT id FROM s WHERE id > {0};"
+    engine.execute(STREAM + above.format(1) + above.format(2) + above.format(3))
+    engine.start()
+    engine.push("s", rows(1))
+    assert ids(engine, "above_1") == [2, 3]
+    planned_by: list[str] = []
+
+    def overtaken(*given: Any) -> Admitted:
+        planned_by.append(threading.current_thread().name)
+        if len(planned_by) == 1:
+            engine.suspend("above_2")  # so that there is another shared query when this one is applied
+        return admitted(*given)
+
+    monkeypatch.setattr(registrar, "admitted", overtaken)
+    engine.execute(above.format(4))
+    assert planned_by == ["MainThread", "MainThread"]
+    engine.push("s", rows(4))
+    eventually(lambda: sorted(engine.results("above_4")["id"].to_pylist()) == [5, 6])
+    assert sorted(engine.results("above_2")["id"].to_pylist()) == [3]
+    engine.resume("above_2")
+    assert ids(engine, "above_2") == [3, 4, 5, 6]
+
+
+def test_a_text_that_is_overtaken_again_and_again_is_planned_where_nothing_can_change(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = opened()
+    engine.execute(STREAM)
+    engine.start()
+    planned_by: list[str] = []
+
+    def overtaken(*given: Any) -> Admitted:
+        planned_by.append(threading.current_thread().name)
+        if planned_by[-1] == "MainThread":
+            found = admitted(*given)
+            engine._call(lambda: setattr(engine._coordinator, "planned", replace_graph(engine)))
+            return found
+        return admitted(*given)
+
+    def replace_graph(engine: Engine) -> Graph:
+        return merge(Graph(), engine._coordinator.planned.queries.values())
+
+    monkeypatch.setattr(registrar, "admitted", overtaken)
+    engine.execute(QUERY)
+    assert planned_by == ["MainThread"] * 3 + ["penstock-control"]
+    engine.push("s", rows(1))
+    assert ids(engine) == [2, 3]

@@ -126,7 +126,7 @@ class Registrar:
         return Ground(self._running(), self.catalog.rates(), self._since + 1 if self.begun else 0)
 
     def plan(self, asked: Asked, ground: Ground) -> Admitted:
-        """The plans that will run. For any thread, one text after the other; whoever plans holds up nobody."""
+        """The plans that will run. For any thread, one text after the other; nobody waits for it."""
         for policy in asked.policies:
             check_policy(policy)
         for query in asked.altered:
