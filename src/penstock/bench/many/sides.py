@@ -75,7 +75,7 @@ class Side(ABC):
 
 
 class OnPenstock(Side):
-    """See the module's docstring."""
+    """This engine."""
 
     def begin(self) -> None:
         """Submits all in one text, as a file of statements."""
@@ -153,7 +153,7 @@ class _Structured(Side):
 
 
 class OneQueryEach(_Structured):
-    """See the module's docstring."""
+    """Plain Structured Streaming, one query each."""
 
     def begin(self) -> None:
         """Starts one after the other; all are there when each has looked for rows."""
@@ -212,7 +212,7 @@ class OneQueryEach(_Structured):
 
 
 class OneForAll(_Structured):
-    """See the module's docstring."""
+    """Plain Structured Streaming, one query for all."""
 
     def begin(self) -> None:
         """Starts the one query."""

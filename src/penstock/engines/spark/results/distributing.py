@@ -34,7 +34,7 @@ _CANNOT_MOVE = (PenstockError, OSError, pa.ArrowException)
 
 
 class Distributor:
-    """See the module's docstring."""
+    """Moves members' rows from the files they share to directories of their own."""
 
     def __init__(
         self,

@@ -100,7 +100,7 @@ class Totals:
 
 
 class Coordinator:
-    """See the module's docstring."""
+    """Takes messages in turn, tells control what happened, obeys it, and commits what was done."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What control is told of the members of shared queries, and what is done when it says who runs apart."""
+"""Tells control who the members of shared queries are and what they want; control says who runs apart."""
 
 from __future__ import annotations
 

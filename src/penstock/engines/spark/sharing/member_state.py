@@ -1,4 +1,4 @@
-"""Parting: what operators remember of a member goes with it to another shared query, and comes back."""
+"""What operators remember of a member moves with it to another shared query, and back."""
 
 from __future__ import annotations
 

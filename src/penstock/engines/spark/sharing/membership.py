@@ -1,17 +1,18 @@
-"""Who runs in which shared query: members come, go, are held by themselves for a while, and come back.
+"""Which query is a member of which shared query: members join, leave, are held alone for a while, and return.
 
-Nobody's rows are lost or repeated by that, and nobody else waits for it longer than a step:
+No row of a member is lost or repeated by that, and no other member waits for it longer than a step:
 
-- Who comes has rows from the next batch on, whatever train it is in. Where operators remember rows that are
-  nobody's in particular, it begins in a shared query of its own, and comes to the others when no row is
-  remembered any more from before it came.
-- Who goes has rows up to a batch. Where operators remember nothing, the roster says which; where they do,
-  the shared query first comes to stand at one place (control's `Settled`), since a watermark that came later
+- A member that joins gets rows from the next batch on, whatever step takes that batch. Where operators
+  remember rows that belong to no member in particular, the newcomer begins in a shared query of its own, and
+  joins the others when no row from before its start is remembered any more.
+- A member that leaves gets rows up to a batch. Where operators remember nothing, the roster says up to which;
+  where they do, the shared query first settles at one position (control's `Settled`), since a later watermark
   would close windows that the member has no part in.
-- Who is split off goes on in a shared query of its own, which begins where the other one stands and takes
-  along what operators remember of the member. Who comes back brings that along, once both stand at one place.
+- A member that is split off goes on in a shared query of its own, which begins where the other one stands and
+  takes along what operators remember of the member. On its return that comes back, once both stand at one
+  position.
 
-What operators still remember of somebody who has stopped comes out some time later, for nobody.
+What operators still remember of a member that has stopped is put out some time later, for no one.
 """
 
 from __future__ import annotations
@@ -44,13 +45,18 @@ class Membership:
     def __init__(self, coordinator: Coordinator) -> None:
         self._of, self._shared = coordinator, coordinator.shared
         self._log = coordinator.log
-        self._leaving: dict[str, bool] = {}  # members that go when they have settled, and whether they drain
-        self._apart: dict[str, tuple[str, str]] = {}  # what is being split off: from which, and whom
-        self._back: dict[str, str] = {}  # what is to come back, and to which
-        self._ripe_at: dict[str, int] = {}  # not before watermarks are there; of what began later
-        self._later: dict[str, list[Callable[[], None]]] = {}  # what waits until one of them is done
-        self.opened: Callable[[Query], None] = lambda _: None  # one more shared query will run
-        self.regrouped: Callable[[str], None] = lambda _: None  # a shared query has other members
+        #: Members that leave once their shared query has settled, and whether their windows are put out.
+        self._leaving: dict[str, bool] = {}
+        #: Shared queries that are about to begin for a member that is split off: from which, and the member.
+        self._apart: dict[str, tuple[str, str]] = {}
+        #: Shared queries whose members are to return, and to which.
+        self._back: dict[str, str] = {}
+        #: The watermark that must have been reached before members of a shared query may return.
+        self._ripe_at: dict[str, int] = {}
+        #: What is to be done when a split or a return is through, by the shared query.
+        self._later: dict[str, list[Callable[[], None]]] = {}
+        self.opened: Callable[[Query], None] = lambda _: None  # hears of a shared query that will run
+        self.regrouped: Callable[[str], None] = lambda _: None  # hears of one whose members have changed
 
     # --- coming ---
 

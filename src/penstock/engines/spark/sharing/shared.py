@@ -1,7 +1,11 @@
-"""Shared queries: those that run many members as one, and who their members are.
+"""Shared queries, each of which runs many member queries as one, and who their members are.
 
-A shared query is one more query of the graph, with a sink of its own. Its members are known here and by
-their numbers in the roster; control knows nothing of them.
+A shared query is one more query of the graph, with a sink of its own. Its members are known here, and by
+their numbers in the roster that rows are joined with; control knows nothing of them.
+
+Shared queries of one shape that were split off from another write their results to that one's files: it is
+their *base*. Members of all of them have different numbers, so that rows keep their number whichever of these
+shared queries put them out.
 """
 
 from __future__ import annotations
@@ -30,9 +34,9 @@ class Shared:
     instant: bool
     stateful: bool
     streams: tuple[str, ...]
-    base: str  # the one that it was split off from, whose files are its files; or itself
+    base: str  # the shared query that it was split off from and whose files it writes to; or itself
     members: dict[int, Member] = field(default_factory=dict)
-    last: int = 0  # the last number that was given to a member of these files
+    last: int = 0  # the highest number that a member of this base has had
 
 
 class SharedQueries:
@@ -43,7 +47,7 @@ class SharedQueries:
         self.number_of: Callable[[str], int] = lambda _: 0  # which number a stream has
         self._shared: dict[str, Shared] = {}
         self._of: dict[str, tuple[str, int]] = {}  # each member's shared query, and its number
-        #: Who has gone, of whom files still have rows: by whose files, and as whom.
+        #: Members who left while files still hold their rows, by the files' base and the member's number.
         self._former: dict[tuple[str, int], Member] = {}
         self._rosters: dict[str, Roster] = {}
 
@@ -75,7 +79,7 @@ class SharedQueries:
         return [member.query for member in shared.members.values()] if shared is not None else [name]
 
     def files_of(self, query: str) -> list[tuple[str, Member]]:
-        """Whose files may have rows of a query that is or was a member, and as whom."""
+        """The bases whose files may hold rows of a query that is or was a member, with that member."""
         found = self.of(query)
         if found is not None:
             last = [(found[0].base, found[1])]
@@ -85,30 +89,30 @@ class SharedQueries:
         return [*((key[0], self._former[key]) for key in earlier), *last]
 
     def in_files(self, base: str) -> list[Member]:
-        """All whose rows are in these files."""
+        """All members, also those who left, whose rows may be in the files of a base."""
         there = [m for shared in self if shared.base == base for m in shared.members.values()]
         return [*there, *(member for (name, _), member in self._former.items() if name == base)]
 
     def bases(self) -> list[str]:
-        """All whose files may have rows, of somebody who is there or has gone."""
+        """All bases whose files may hold rows, of members or of those who left."""
         return list(dict.fromkeys([*(one.base for one in self), *(base for base, _ in self._former)]))
 
     def formers(self, base: str) -> list[int]:
-        """The numbers of those who have gone, and of whom files have rows."""
+        """The numbers of members who left while the files of a base still hold their rows."""
         return [number for name, number in self._former if name == base]
 
     def moved(self, base: str, formers: Sequence[int]) -> None:
-        """All rows of some who have gone are where they belong."""
+        """The files of a base hold no rows any more of some members who left."""
         for number in formers:
             self._former.pop((base, number), None)
         self._log.drop_formers(base, formers)
 
     def former_names(self) -> set[str]:
-        """The names of those who have gone, and of whom files have rows."""
+        """The names of all members who left while files still hold their rows."""
         return {member.query for member in self._former.values()}
 
     def rename_former(self, query: str, name: str) -> None:
-        """Somebody who was a member has another name from now on, since a new query has theirs."""
+        """A member who left gets another name, since a new query has the old one."""
         for (base, number), member in list(self._former.items()):
             if member.query == query:
                 self._former[base, number] = renamed = replace(member, query=name)
@@ -171,10 +175,10 @@ class SharedQueries:
         self._changed(shared)
 
     def _numbers(self, shared: Shared, count: int) -> range:
-        """Numbers that nobody in the same files has or had."""
-        family = [one for one in self if one.base == shared.base]
-        last = max(one.last for one in family)
-        for one in family:  # whichever of them is left in the end
+        """Numbers that no member with rows in the same files has or had."""
+        same_files = [one for one in self if one.base == shared.base]
+        last = max(one.last for one in same_files)
+        for one in same_files:  # whichever of them is left in the end
             one.last = last + count
             self._log.put_shared(one.name, _shared_values(one))
         return range(last + 1, last + count + 1)

@@ -78,7 +78,7 @@ _TO_HOLD = "to hold"
 
 
 class Registrar:
-    """See the module's docstring."""
+    """Applies what statements ask for, and what people ask of queries, within a commit."""
 
     def __init__(
         self,

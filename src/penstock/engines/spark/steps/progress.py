@@ -25,7 +25,7 @@ from penstock.policies.layout import UnitPlace
 
 
 class Progress:
-    """See the module's docstring."""
+    """The watermarks and states of all operators, as committed."""
 
     def __init__(self, log: CommitLog, garbage: list[str]) -> None:
         self._log, self._garbage = log, garbage
