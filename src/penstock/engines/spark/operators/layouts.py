@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.engines.spark.operators.base import RowLayout
-from penstock.model.graph import Graph, Port
+from penstock.model.graph import Edge, Graph, Port
 from penstock.model.operators import (
     Aggregate,
     Column,
@@ -57,21 +57,36 @@ class Layouts:
     inputs: Mapping[tuple[str, int], RowLayout]
     asked: Mapping[str, Needs]
     logged: frozenset[str]
+    needs: Mapping[tuple[str, int], Needs]  # what each operator asks of each of its inputs
+
+    def read_by(self, port: Port, edges: Iterable[Edge]) -> RowLayout:
+        """The columns of a port that some of its readers need; what only others need is none of theirs."""
+        layout, needs = self.ports[port], Needs()
+        for edge in edges:
+            needs |= self.needs[edge.reader, edge.slot]
+        return replace(
+            layout,
+            order=layout.order if needs.order else 0,
+            late=layout.late and needs.late,
+            epoch=layout.epoch and needs.epoch,
+            now=layout.now and needs.now,
+        )
 
 
 def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
     """The layouts of a graph; `before` is what stateful operators that run already are asked for."""
     needs: dict[str, Needs] = {name: Needs() for name in graph.nodes}
     asked: dict[str, Needs] = {}
+    of_inputs: dict[tuple[str, int], Needs] = {}
     logged = _logged(graph)
     for name in reversed(list(graph.nodes)):
         operator = graph.nodes[name].operator
         if is_stateful(operator):
             asked[name] = needs[name] = (before or {}).get(name, needs[name])
-        for port in graph.nodes[name].inputs:
-            needs[port.node] |= _asked(operator, needs[name])
-            if isinstance(operator, Join) and operator.roster and port.node in logged:
-                needs[port.node] |= Needs(order=True)
+        for slot, port in enumerate(graph.nodes[name].inputs):
+            exact = isinstance(operator, Join) and operator.roster and port.node in logged
+            of_inputs[name, slot] = _asked(operator, needs[name]) | Needs(order=exact)
+            needs[port.node] |= of_inputs[name, slot]
     ports: dict[Port, RowLayout] = {}
     inputs: dict[tuple[str, int], RowLayout] = {}
     on_time: set[str] = set()  # nodes whose rows are never late: windows come out complete
@@ -96,7 +111,7 @@ def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
         )
         for output in range(output_count(node.operator)):
             ports[Port(name, output)] = layout
-    return Layouts(ports, inputs, asked, logged)
+    return Layouts(ports, inputs, asked, logged, of_inputs)
 
 
 def _logged(graph: Graph) -> frozenset[str]:

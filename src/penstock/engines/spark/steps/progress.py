@@ -131,11 +131,11 @@ class Progress:
         self.pushed = {port: mark for port, mark in self.pushed.items() if port in there}
 
     def signature(self, place: UnitPlace) -> object:
-        """Units that differ in this need different jobs."""
-        ports = {port for name in place.unit.operators for port in self.graph.nodes[name].inputs}
-        ports |= {Port(name) for name in place.unit.operators}
-        known = self.layouts.ports
-        return place, tuple(sorted((port, known[port]) for port in ports if port in known))
+        """Units that differ in this need different jobs; what others ask of the same stream is not in it."""
+        inside = [self.layouts.ports[Port(name)] for name in place.unit.operators]
+        ports = sorted({edge.port for edge in place.entries})
+        read = [self.layouts.read_by(p, [edge for edge in place.entries if edge.port == p]) for p in ports]
+        return place, tuple(inside), tuple(read)
 
 
 def _batch(takes: tuple[Take, ...], ref: Ref | None, mark: int) -> Batch:

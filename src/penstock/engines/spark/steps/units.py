@@ -159,6 +159,7 @@ class Compiler:
     def _entry(self, edges: tuple[Edge, ...], *, numbered: bool) -> JobPlan:
         text = _Text(self, numbered=numbered)
         for port, name in entry_inputs(edges).items():
+            text.entering[port] = self.layouts.read_by(port, [edge for edge in edges if edge.port == port])
             columns = text.layout(port).columns
             text.inputs[name] = columns
             origins = {column: column for column in columns if column != ROW} if numbered else {}
@@ -206,6 +207,7 @@ class _Text:
     of: Compiler
     numbered: bool  # whether rows have the numbers with which they went in
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    entering: dict[Port, RowLayout] = field(default_factory=dict)  # the ports whose rows begin the job
     arriving: dict[tuple[str, int], Rows] = field(default_factory=dict)
     outputs: dict[Target, tuple[str, Output]] = field(default_factory=dict)
     relations: dict[str, str] = field(default_factory=dict)
@@ -215,7 +217,8 @@ class _Text:
 
     def layout(self, port: Port) -> RowLayout:
         """The columns at a port, within this job."""
-        return replace(self.of.layouts.ports[port], row=self.numbered)
+        layout = self.entering[port] if port in self.entering else self.of.layouts.ports[port]
+        return replace(layout, row=self.numbered)
 
     def add(
         self,
