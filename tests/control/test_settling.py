@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.control.commands import QueryEnded, QueryStarted, RunStep, Settled
 from penstock.control.events import (
+    BatchArrived,
     QueriesSubmitted,
     QueryResumed,
     QueryStopped,
@@ -12,7 +13,9 @@ from penstock.control.events import (
     StepFailed,
 )
 from penstock.control.invariants import check_invariants
-from tests.control.test_machine import Driver, query, select, stream
+from penstock.control.log import EventLog, replay
+from penstock.model.estimates import Estimates
+from tests.control.test_machine import Driver, batch, query, select, stream
 
 
 def test_a_query_settles_when_all_that_had_arrived_is_through() -> None:
@@ -159,3 +162,20 @@ def test_a_held_query_settles_where_it_stands_after_its_step_whatever_comes_of_t
             driver.finish("a")
         assert driver.of(Settled) == [Settled("q", {"s": stands})]
         assert not driver.running
+
+
+def test_a_run_with_queries_that_begin_beside_others_and_are_held_can_be_replayed() -> None:
+    log = EventLog("round-robin", None, Estimates())
+    driver = Driver(policy="round-robin")
+    first, own = query("q", select("a", stream())), query("p", select("b", stream()))
+    sent = (
+        QueriesSubmitted(0.0, (first,)),
+        BatchArrived(0.0, "s", batch(0, 0.0, 1, "s")),
+        QueriesSubmitted(0.0, (own,), "q", held=True),
+        QueriesSubmitted(0.0, (query("r", select("c", stream())),), "p", replacing=True),
+        StepFailed(1.0, 1, "zero"),
+    )
+    for event in sent:
+        log(event, driver.control.handle(event))
+    assert driver.control.is_held("p")
+    assert replay(log.lines).standing() == driver.control.standing()

@@ -43,6 +43,9 @@ class _Submitted(msgspec.Struct, frozen=True, tag="QueriesSubmitted"):
 
     at_s: float
     plans: tuple[str, ...]
+    beside: str | None = None
+    replacing: bool = False
+    held: bool = False
 
 
 class _Restored(msgspec.Struct, frozen=True, tag="Restored"):
@@ -85,7 +88,8 @@ class EventLog:
 def _encode(event: Event, commands: list[Command]) -> bytes:
     shown: Any = event
     if isinstance(event, QueriesSubmitted):
-        shown = _Submitted(event.at_s, tuple(write(query) for query in event.queries))
+        plans = tuple(write(query) for query in event.queries)
+        shown = _Submitted(event.at_s, plans, event.beside, event.replacing, event.held)
     elif isinstance(event, Restored):
         plans = tuple(write(query) for query in event.queries)
         shown = _Restored(event.at_s, plans, event.units, event.queues, event.suspended, event.weights)
@@ -126,8 +130,10 @@ def _events(numbered: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Event,
         try:
             raw = msgspec.json.decode(line)["event"]
             if raw["type"] == "QueriesSubmitted":
-                plans = tuple(read(plan) for plan in raw["plans"])
-                yield number, QueriesSubmitted(raw["at_s"], plans), line
+                asked = msgspec.convert(raw, _Submitted)
+                queries = tuple(read(plan) for plan in asked.plans)
+                how = asked.beside, asked.replacing, asked.held
+                yield number, QueriesSubmitted(asked.at_s, queries, *how), line
             elif raw["type"] == "Restored":
                 yield number, _restored(raw), line
             else:
