@@ -19,8 +19,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from penstock.engines.spark.session import session
-from penstock.engines.spark.session.session import SparkSession
 from penstock.verify.schedules import Schedule
 from penstock.verify.verifying import verify
 from tests.verify.test_examples import DATA, EXAMPLES, REFUSED

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from pyspark.sql import SparkSession
+
 from penstock.engines.spark.failing import reason_of
 from penstock.engines.spark.ingest.feeder import Feed, LogPosition
 from penstock.engines.spark.ingest.relations import Relations, TableRead
 from penstock.engines.spark.ingest.sources import registry as sources
 from penstock.engines.spark.ingest.sources.base import Source
 from penstock.engines.spark.ingest.sources.structured import StructuredSource
-from penstock.engines.spark.session.session import SparkSession
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import PenstockError, SourceError

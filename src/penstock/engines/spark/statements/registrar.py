@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from penstock.control.events import (
     Event,
@@ -29,7 +30,6 @@ from penstock.engines.spark.results.sinks.base import Sink
 from penstock.engines.spark.results.sinks.columns import result_columns
 from penstock.engines.spark.runtime import recovery
 from penstock.engines.spark.runtime.coordinator import Coordinator
-from penstock.engines.spark.session.session import SparkSession
 from penstock.engines.spark.sharing.altering import Alteration
 from penstock.engines.spark.sharing.shared import Shared
 from penstock.engines.spark.statements.dropping import Dropping
