@@ -28,8 +28,8 @@ from penstock.engines.spark.session import session
 from penstock.errors import PenstockError
 from penstock.verify.batch import recorded
 from penstock.verify.comparison import difference
-from penstock.verify.crowds import created, expected, script, varied
 from penstock.verify.schedules import usable
+from penstock.verify.variants import created, expected, script, varied
 from tests.chaos.lives import Life
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.policies.apart import Apart, Crowd, CrowdMember
+from penstock.policies.apart import Apart, MemberFacts, SharedFacts
 
 RULE = Apart()
 
 
-def crowd(*special: CrowdMember, ordinary: int = 6, step_s: float = 0.1, fixed_s: float = 0.02) -> Crowd:
-    return Crowd([*special, *(CrowdMember(f"q{n}") for n in range(ordinary))], step_s, fixed_s)
+def crowd(
+    *special: MemberFacts, ordinary: int = 6, step_s: float = 0.1, fixed_s: float = 0.02
+) -> SharedFacts:
+    return SharedFacts([*special, *(MemberFacts(f"q{n}") for n in range(ordinary))], step_s, fixed_s)
 
 
 def test_most_are_together() -> None:
@@ -19,41 +21,41 @@ def test_most_are_together() -> None:
 
 
 def test_who_wants_its_results_soon() -> None:
-    soon = CrowdMember("soon", latency_s=0.15)
+    soon = MemberFacts("soon", latency_s=0.15)
     assert RULE.chosen(crowd(soon), by_weight=False) == {"soon"}
     assert RULE.chosen(crowd(soon, step_s=0.05), by_weight=False) == frozenset()
     assert RULE.chosen(crowd(soon, fixed_s=0.09), by_weight=False) == frozenset()  # nothing to gain
 
 
 def test_who_matters_more_if_the_policy_looks_at_that() -> None:
-    special = CrowdMember("special", weight=1.0)
-    others = [CrowdMember(f"q{n}", weight=0.2) for n in range(5)]
-    assert RULE.chosen(Crowd([special, *others], 0.1, 0.02), by_weight=True) == {"special"}
-    assert RULE.chosen(Crowd([special, *others], 0.1, 0.02), by_weight=False) == frozenset()
+    special = MemberFacts("special", weight=1.0)
+    others = [MemberFacts(f"q{n}", weight=0.2) for n in range(5)]
+    assert RULE.chosen(SharedFacts([special, *others], 0.1, 0.02), by_weight=True) == {"special"}
+    assert RULE.chosen(SharedFacts([special, *others], 0.1, 0.02), by_weight=False) == frozenset()
 
 
 def test_who_puts_out_most_of_the_rows() -> None:
-    greedy = CrowdMember("all", share=0.9)
+    greedy = MemberFacts("all", share=0.9)
     assert RULE.chosen(crowd(greedy), by_weight=False) == {"all"}
     assert RULE.chosen(crowd(greedy, fixed_s=0.09), by_weight=False) == frozenset()  # nothing to gain
 
 
 def test_who_is_apart_stays_so_until_the_reason_is_gone() -> None:
-    one = CrowdMember("q", latency_s=0.15, apart=True)
+    one = MemberFacts("q", latency_s=0.15, apart=True)
     assert RULE.chosen(crowd(one, step_s=0.07), by_weight=False) == {"q"}  # 0.93 of a reason
     assert RULE.chosen(crowd(one, step_s=0.03, fixed_s=0.001), by_weight=False) == frozenset()
 
 
 def test_what_is_asked_for_counts_first() -> None:
-    asked = CrowdMember("asked", asked=True)
-    refused = CrowdMember("refused", share=0.9, asked=False)
+    asked = MemberFacts("asked", asked=True)
+    refused = MemberFacts("refused", share=0.9, asked=False)
     assert RULE.chosen(crowd(asked, refused, ordinary=1), by_weight=False) == {"asked"}
 
 
 @given(
     st.lists(
         st.builds(
-            CrowdMember,
+            MemberFacts,
             query=st.uuids().map(str),
             weight=st.floats(0.01, 1),
             latency_s=st.none() | st.floats(0.001, 10),
@@ -64,7 +66,7 @@ def test_what_is_asked_for_counts_first() -> None:
     ),
     st.floats(0, 5),
 )
-def test_few_are_apart(members: list[CrowdMember], step_s: float) -> None:
-    chosen = RULE.chosen(Crowd(members, step_s, 0.01), by_weight=True)
+def test_few_are_apart(members: list[MemberFacts], step_s: float) -> None:
+    chosen = RULE.chosen(SharedFacts(members, step_s, 0.01), by_weight=True)
     assert len(chosen) <= RULE.most
     assert chosen <= {one.query for one in members}

@@ -47,16 +47,16 @@ def measure(
     """Each policy at each size: the best of three stretches, since noise only ever adds."""
     measured: list[Measured] = []
     for size in sizes:
-        crowd = _Crowd(size)
+        ready = _ReadyUnits(size)
         # Those that read every waiting row come first: rows pile up where policies do not take turns.
         for policy in sorted(policies, key=lambda text: not parse(text).needs_oracle):
             if progress is not None:
                 progress(len(measured), len(sizes) * len(policies))
-            measured.append(Measured(policy, size, round(crowd.microseconds(policy, decisions), 3)))
+            measured.append(Measured(policy, size, round(ready.microseconds(policy, decisions), 3)))
     return sorted(measured, key=lambda one: policies.index(one.policy))
 
 
-class _Crowd:
+class _ReadyUnits:
     """A control with so many units, all of which always have rows waiting; the policy changes meanwhile."""
 
     def __init__(self, size: int) -> None:

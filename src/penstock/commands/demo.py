@@ -59,7 +59,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PolicyReport:
     """What came of the queries under one policy, between two looks."""
 
     policy: str
@@ -111,7 +111,7 @@ class Day:
     switched: int | None
     stopped: bool
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[PolicyReport]:
         """Before the switch and after it."""
         last = len(self.looks) - 1
         middle = last if self.switched is None else self.switched
@@ -139,7 +139,9 @@ def _rows(looks: Sequence[Status]) -> int:
     return sum(looks[-1].rows_in.values()) - sum(looks[0].rows_in.values())
 
 
-def part(looks: Sequence[Status], first: int, last: int, policy: str, last_rows: int | None = None) -> Part:
+def part(
+    looks: Sequence[Status], first: int, last: int, policy: str, last_rows: int | None = None
+) -> PolicyReport:
     """What happened between two looks.
 
     Once no more rows come, results soon are up to date under any policy: that time is left out of staleness.
@@ -159,7 +161,7 @@ def part(looks: Sequence[Status], first: int, last: int, policy: str, last_rows:
             queue_bytes=max(look.queries[name].queue_bytes for look in looks[first : last + 1]),
         )
     most = max(look.queued_bytes for look in looks[first : last + 1])
-    return Part(policy, end.at_s - begin.at_s, end.totals.steps - begin.totals.steps, most, queries)
+    return PolicyReport(policy, end.at_s - begin.at_s, end.totals.steps - begin.totals.steps, most, queries)
 
 
 def stale_s(looks: Sequence[Status], query: str) -> Floats:
@@ -359,7 +361,7 @@ def _met(query: QueryStatus) -> Text:
             return Text("no", style="red")
 
 
-def _sum(one: Part) -> str:
+def _sum(one: PolicyReport) -> str:
     met, asked = one.wishes
     return (
         f"{one.policy}: mean latency {shown_latency(one.mean_latency_s) or 'unknown'}, "

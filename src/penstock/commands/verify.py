@@ -16,8 +16,8 @@ from penstock.commands.reading import read_files
 from penstock.engines.spark.session import session
 from penstock.engines.spark.session.masters import read_conf
 from penstock.policies.parsing import split_texts
-from penstock.verify.crowds import verify_crowd
 from penstock.verify.schedules import POLICIES, schedules
+from penstock.verify.variants import verify_variants
 from penstock.verify.verifying import Verdict, verify
 
 
@@ -43,7 +43,7 @@ def verify_files(
         tell = partial(_tell, err)
         plans = schedules(chosen, seed)
         if crowd:
-            found = list(verify_crowd(sql, base, spark, plans, crowd, seed, until, tell))
+            found = list(verify_variants(sql, base, spark, plans, crowd, seed, until, tell))
         else:
             found = list(verify(sql, base, spark, plans, until, tell))
     finally:

@@ -13,7 +13,7 @@ from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Port
 from penstock.model.query import Query
-from penstock.policies.apart import CrowdMember
+from penstock.policies.apart import MemberFacts
 
 
 class _Event(msgspec.Struct, frozen=True, tag=True):
@@ -108,7 +108,7 @@ class MembersChanged(_Event, frozen=True, tag=True):
     """
 
     query: str
-    members: tuple[CrowdMember, ...]
+    members: tuple[MemberFacts, ...]
 
 
 class QuerySuspended(_Event, frozen=True, tag=True):

@@ -19,12 +19,12 @@ from penstock.control import events as ev
 from penstock.control.alarms import Alarms
 from penstock.control.changes import Changes
 from penstock.control.commands import Command, Commit
-from penstock.control.crowds import Crowds
 from penstock.control.dispatch import Dispatcher
 from penstock.control.lifecycle import State
 from penstock.control.partitions import Partition, ThreadPlan
 from penstock.control.queues import Queue, Reader
 from penstock.control.restoring import standing
+from penstock.control.running_apart import RunningApart
 from penstock.control.standing import Standing
 from penstock.control.units import Oracle, UnitState
 from penstock.errors import ControlError
@@ -64,7 +64,7 @@ class Control:
             policy, threads or ThreadPlan(), estimates or Estimates(), oracle, most_rows, most_bytes, alarms
         )
         self._changes = changes
-        self._crowds = Crowds()
+        self._running_apart = RunningApart()
         self._board = changes.board
         self._dispatch = Dispatcher(changes.board, alarms)
         self._places = 0  # batches put into queues so far
@@ -79,7 +79,7 @@ class Control:
             ev.QueriesSubmitted: lambda event: changes.submit(event, self._out),
             ev.QueryStopped: lambda event: changes.stop(event, self._out),
             ev.SettleAsked: lambda event: changes.settle(event.query, as_it_stands=event.as_it_stands),
-            ev.MembersChanged: self._crowds.told,
+            ev.MembersChanged: self._running_apart.told,
             ev.QuerySuspended: lambda event: changes.suspend([event.query]),
             ev.QueryResumed: lambda event: changes.resume(event.query),
             ev.WeightChanged: lambda event: changes.weigh(event.query, event.weight),
@@ -182,8 +182,8 @@ class Control:
 
         for edge in unit.place.sinks:
             query = self._board.graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
-            if query in self._crowds:
-                self._crowds.stepped(query, event.cost_s)
+            if query in self._running_apart:
+                self._running_apart.stepped(query, event.cost_s)
 
     def _step_failed(self, event: ev.StepFailed) -> None:
         unit, _ = self._dispatch.release(event.step, 0.0, switching=True)
@@ -199,7 +199,7 @@ class Control:
 
     def _estimates_changed(self, event: ev.EstimatesChanged) -> None:
         self._changes.use_estimates(event.estimates, recut=event.recut)
-        self._crowds.decide(self._board.policy, event.estimates.fixed_s, self._out)
+        self._running_apart.decide(self._board.policy, event.estimates.fixed_s, self._out)
 
     def _priority_changed(self, event: ev.PriorityChanged) -> None:
         if not 0 <= event.partition < len(self._board.partitions):

@@ -96,8 +96,8 @@ class ReadySet:
                     return
             heappush(self._near, entry)
             if len(self._near) > 4 * _NEAR:
-                crowd, self._near = self._near, []
-                self._spread(crowd)
+                near, self._near = self._near, []
+                self._spread(near)
 
     def discard(self, unit: Any) -> None:
         """Takes the unit out, if it is in."""

@@ -45,7 +45,7 @@ class View:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SplitPart:
     """A part of a split: the rows of `source` that satisfy a condition, or, without one, none of `others`."""
 
     name: str
@@ -54,7 +54,7 @@ class Part:
     others: tuple[exp.Expr, ...]
 
 
-Definition: TypeAlias = Stream | Table | View | Part
+Definition: TypeAlias = Stream | Table | View | SplitPart
 
 
 class Definitions:
@@ -87,4 +87,4 @@ class Definitions:
     def _split(self, source: str, outputs: Sequence[tuple[str, exp.Expr | None]]) -> None:
         conditions = tuple(condition for _, condition in outputs if condition is not None)
         for name, condition in outputs:
-            self._known[name.lower()] = Part(name, source, condition, conditions)
+            self._known[name.lower()] = SplitPart(name, source, condition, conditions)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from penstock.oracle.brackets import Bracket, bracket
-from penstock.oracle.definitions import Definition, Definitions, Part, Stream, Table, View
+from penstock.oracle.definitions import Definition, Definitions, SplitPart, Stream, Table, View
 from penstock.oracle.from_clause import check_join
 from penstock.oracle.names import Item, Names
 from penstock.oracle.relations import (
@@ -177,10 +177,10 @@ class _Translation:
                 return Relation(quote(found.name), found.columns, stored=True)
             case View():
                 return self.query(found.select, {})
-            case Part():
+            case SplitPart():
                 return self._part(found)
 
-    def _part(self, part: Part) -> Relation:
+    def _part(self, part: SplitPart) -> Relation:
         """A row that satisfies no condition, not even as NULL, is in the part OTHERWISE."""
         whole = self._relation(part.condition, part.source, {})
         names = Names((Item(part.source, whole),))

@@ -1,4 +1,4 @@
-"""Who of a crowd runs apart: queries that differ in constants are one unit, unless one is better off alone.
+"""Which members of a shared query run apart: they are one unit, unless one is better off alone.
 
 A step of the unit serves all members, in the time that all their rows take and with the weight of the
 weightiest. A member by itself costs one more step each time; so few are apart, and only for a reason.
@@ -12,7 +12,7 @@ from statistics import median
 
 
 @dataclass(frozen=True, slots=True)
-class CrowdMember:
+class MemberFacts:
     """A query among others of its shape.
 
     `share` is its part of the rows that they all put out. `asked` is what somebody wants for it, whatever
@@ -28,10 +28,10 @@ class CrowdMember:
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd:
+class SharedFacts:
     """All members of one shape: how long a step of those together takes, and what any step costs."""
 
-    members: Sequence[CrowdMember]
+    members: Sequence[MemberFacts]
     step_s: float
     fixed_s: float
 
@@ -50,30 +50,30 @@ class Apart:
     heavy: float = 4.0
     broad: float = 0.5
     most: int = 4
-    fewest: int = 4  # members that are a crowd
+    fewest: int = 4  # members, or it makes no difference
     gain: float = 2.0  # how many times a step's fixed cost must be saved to be worth one more each time
 
-    def chosen(self, crowd: Crowd, *, by_weight: bool) -> frozenset[str]:
+    def chosen(self, shared: SharedFacts, *, by_weight: bool) -> frozenset[str]:
         """The queries that belong apart, the best reasons first if there are too many."""
-        asked = {one.query for one in crowd.members if one.asked}
-        free = [one for one in crowd.members if one.asked is None]
-        reasons = {one.query: self._reason(one, crowd, by_weight=by_weight) for one in free}
+        asked = {one.query for one in shared.members if one.asked}
+        free = [one for one in shared.members if one.asked is None]
+        reasons = {one.query: self._reason(one, shared, by_weight=by_weight) for one in free}
         wanted = [one for one in free if reasons[one.query] >= (0.5 if one.apart else 1.0)]
         wanted.sort(key=lambda one: (not one.apart, -reasons[one.query], one.query))
         return frozenset(asked | {one.query for one in wanted[: self.most]})
 
-    def _reason(self, one: CrowdMember, crowd: Crowd, *, by_weight: bool) -> float:
+    def _reason(self, one: MemberFacts, shared: SharedFacts, *, by_weight: bool) -> float:
         """How strong the best reason is; 1 is enough to go."""
-        if len(crowd.members) < self.fewest:
+        if len(shared.members) < self.fewest:
             return 0.0
-        rows_s = max(crowd.step_s - crowd.fixed_s, 0.0)
+        rows_s = max(shared.step_s - shared.fixed_s, 0.0)
         found = 0.0
-        if rows_s * one.share > self.gain * crowd.fixed_s:
+        if rows_s * one.share > self.gain * shared.fixed_s:
             found = one.share / self.broad
-        if one.latency_s is not None and rows_s * (1 - one.share) > self.gain * crowd.fixed_s:
-            found = max(found, crowd.step_s / (self.tight * one.latency_s))
+        if one.latency_s is not None and rows_s * (1 - one.share) > self.gain * shared.fixed_s:
+            found = max(found, shared.step_s / (self.tight * one.latency_s))
         if by_weight:
-            usual = median(other.weight for other in crowd.members if other is not one)
+            usual = median(other.weight for other in shared.members if other is not one)
             found = max(found, one.weight / (self.heavy * usual))
         return found
 

@@ -12,7 +12,7 @@ from penstock.policies.ranks.base import Rank
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How the graph is cut, how ready units are ordered, how much a step takes, who of a crowd runs apart.
+    """How the graph is cut, how ready units are ordered, how much a step takes, which members run apart.
 
     A unit is eligible once more than `tau` rows wait for it, or any if no more can come. `text` is what
     `parsing.parse` makes the same policy from.

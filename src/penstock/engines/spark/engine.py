@@ -482,7 +482,7 @@ class Engine:
         With None the policy decides again. Results are the same.
         """
         name = self._registrar.known(query)
-        self._call(lambda: self._coordinator.crowds.ask(name, apart))
+        self._call(lambda: self._coordinator.member_reports.ask(name, apart))
 
     # --- what is going on ---
 

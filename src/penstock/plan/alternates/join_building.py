@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from penstock.model.operators import Join, widened
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.alternates.join_region import Part, Region, pair_of
+from penstock.plan.alternates.join_region import Region, RegionCondition, pair_of
 from penstock.plan.alternates.safety import by_count
 from penstock.plan.alternates.space import Input, Space
 from penstock.plan.alternates.texts import renamed
@@ -85,7 +85,7 @@ def _joined(
     return Joined(members, Input(node), names, cost)
 
 
-def _placed(part: Part, left: Joined, right: Joined) -> bool:
+def _placed(part: RegionCondition, left: Joined, right: Joined) -> bool:
     """Whether a join below has the part already; a single member has no join of its own."""
     return any(part.members <= side.members and len(side.members) > 1 for side in (left, right))
 

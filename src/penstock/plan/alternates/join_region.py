@@ -44,7 +44,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RegionCondition:
     """A conjunct in the region's names, and which members it reads."""
 
     text: str
@@ -56,7 +56,7 @@ class Region:
     """Inner joins that stand together: what they join, by what, and what comes out."""
 
     members: tuple[Member, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RegionCondition, ...]
     ordered: bool
     out: Schema
 
@@ -91,7 +91,7 @@ def read_region(node: PlanNode, space: Space) -> Region | None:
         return None
     if sum(one.relation is None for one in reading.members) > 2 and not _by_row_time(reading):
         return None
-    parts = tuple(Part(text, frozenset(owner[name] for name in reads(text))) for text in texts)
+    parts = tuple(RegionCondition(text, frozenset(owner[name] for name in reads(text))) for text in texts)
     return Region(tuple(reading.members), parts, True in reading.ordered, out)
 
 

@@ -40,7 +40,7 @@ JoinType = Literal["inner", "left", "right", "full"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JoinedStream:
     """One stream of a FROM clause: its time column and its window in brackets, where it has them."""
 
     time: str | None
@@ -54,12 +54,12 @@ class Joined:
 
     relation: Relation
     scope: Scope
-    parts: tuple[Part, ...]
+    parts: tuple[JoinedStream, ...]
 
     @classmethod
     def of(cls, relation: Relation, scope: Scope, written: exp.Expr) -> Joined:
         """One thing in FROM."""
-        return cls(relation, scope, (Part(relation.time_column, relation.window, written),))
+        return cls(relation, scope, (JoinedStream(relation.time_column, relation.window, written),))
 
 
 def both(left: Joined, right: Joined) -> Scope:
@@ -166,7 +166,7 @@ def _moved(window: Window, like: Window | None) -> Window | None:
 
 
 def _bracket_windows(
-    parts: Sequence[Part], right: Part, at: exp.Expr
+    parts: Sequence[JoinedStream], right: JoinedStream, at: exp.Expr
 ) -> tuple[tuple[Window | None, Window | None], list[str]]:
     """The windows that brackets give to both sides, and the conditions they imply among more than two."""
     if len(parts) == 1:
@@ -193,7 +193,7 @@ def _window_from(
     gaps: Gaps,
     own: Iterable[str],
     others: Iterable[str],
-    parts: Sequence[Part],
+    parts: Sequence[JoinedStream],
     missing: str,
 ) -> Window:
     """The window that a time range asks for: as long as a row of the other side can be later than one here.

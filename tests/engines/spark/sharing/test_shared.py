@@ -74,7 +74,7 @@ CLOSED_BY_TIME = ("windowed", "having")
 
 
 @dataclass
-class Crowd:
+class SharedFacts:
     """Queries of all shapes that come and go, and what each is to be held against."""
 
     engine: Engine
@@ -147,7 +147,7 @@ def make(spark: SparkSession, root: Path, **settings: Any) -> Engine:
 def test_members_come_and_go(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(1))
+        crowd = SharedFacts(engine, random.Random(1))
         crowd.add(24)
         assert len(engine.coordinator.control.units) < 16
         engine.start()
@@ -169,7 +169,7 @@ def test_newcomers_meet_no_rows_from_before_and_then_share(spark: SparkSession, 
     chance = random.Random(21)
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, chance)
+        crowd = SharedFacts(engine, chance)
         crowd.add(10, shapes)
         assert len(list(engine.coordinator.shared)) == 2
         engine.start()
@@ -207,7 +207,7 @@ def test_newcomers_meet_no_rows_from_before_and_then_share(spark: SparkSession, 
 def test_members_are_held_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(2))
+        crowd = SharedFacts(engine, random.Random(2))
         crowd.add(24)
         engine.start()
         feed = Feed(engine, 5)
@@ -236,7 +236,7 @@ def test_members_are_held_and_come_back(spark: SparkSession, tmp_path: Path) -> 
 def test_members_run_apart_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(12))
+        crowd = SharedFacts(engine, random.Random(12))
         crowd.add(24)
         shared = engine.coordinator.shared
         engine.start()
@@ -314,7 +314,7 @@ def _queries(control: Control, unit: UnitState) -> set[str]:
 def test_each_has_a_directory_in_the_end(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(3))
+        crowd = SharedFacts(engine, random.Random(3))
         crowd.add(12, ("filter", "windowed", "union"))
         feed = Feed(engine, 6)
         engine.start()
@@ -345,7 +345,7 @@ def test_directories_are_filled_while_rows_flow(
     monkeypatch.setattr(distributing, "LOOK_S", 0.05)
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(8))
+        crowd = SharedFacts(engine, random.Random(8))
         crowd.add(16, ("filter", "windowed", "union"))
         feed = Feed(engine, 9)
         engine.start()
@@ -368,7 +368,7 @@ def test_directories_are_filled_while_rows_flow(
 def test_what_is_registered_while_rows_flow_plans_nothing(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(4))
+        crowd = SharedFacts(engine, random.Random(4))
         crowd.add(3, ("filter",))
         engine.start()
         units = dict(engine.coordinator.control.units)
@@ -381,7 +381,7 @@ def test_one_that_runs_alone_is_not_the_only_one_of_its_shape_for_long(
 ) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(6))
+        crowd = SharedFacts(engine, random.Random(6))
         crowd.add(1, ("filter",))
         assert not list(engine.coordinator.shared)
     with make(spark, tmp_path) as engine:
@@ -606,7 +606,7 @@ def test_who_comes_after_all_have_gone_gets_nobody_elses_rows(spark: SparkSessio
     """A name may be used again, and a shape that nobody had any more."""
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
-        crowd = Crowd(engine, random.Random(5))
+        crowd = SharedFacts(engine, random.Random(5))
         engine.execute("CREATE CONTINUOUS QUERY of_doors AS SELECT id FROM doors;")
         engine.start()
         feed = Feed(engine, 9)

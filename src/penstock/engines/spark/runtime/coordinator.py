@@ -60,7 +60,7 @@ from penstock.engines.spark.runtime.workers import (
     Workers,
 )
 from penstock.engines.spark.sharing.altering import Altering
-from penstock.engines.spark.sharing.crowds import CrowdWatch
+from penstock.engines.spark.sharing.member_reports import MemberReports
 from penstock.engines.spark.sharing.membership import Membership
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.prepared import Jobs
@@ -140,7 +140,7 @@ class Coordinator:
         self.stopped_running: Action = lambda: None
         self.planned = Graph()  # with all queries that were accepted
         self.membership = Membership(self)
-        self.crowds = CrowdWatch(self)
+        self.member_reports = MemberReports(self)
         self.altering = Altering(self)
         self.retention = Retention(self)
         self.monitor = Monitor()
@@ -572,7 +572,7 @@ class Coordinator:
     def estimate(self) -> None:
         """Tells control what steps have cost lately, and who there is."""
         self._estimated_s = now_s()
-        self.crowds.look()
+        self.member_reports.look()
         self.handle(EstimatesChanged(self.now(), self.monitor.estimates(self.progress.graph)))
 
 

@@ -114,7 +114,7 @@ class Registrar:
         coordinator.membership.regrouped = self._weigh
         coordinator.altering.opened = self._open_altered
         coordinator.altering.again = self._alter
-        coordinator.crowds.wish_of = self._wish
+        coordinator.member_reports.wish_of = self._wish
 
     # --- statements ---
 

@@ -1,4 +1,4 @@
-"""Crowds: variants of a file's queries that come and go at random moments while rows flow.
+"""RunningApart: variants of a file's queries that come and go at random moments while rows flow.
 
 The variants of a query differ in the numbers that it compares with, so that most of them run as members of
 shared queries. Rows are those that the file's own streams had, pushed in portions; between two portions some
@@ -133,7 +133,7 @@ def _another(number: str, chance: random.Random) -> str:
     return str(max(0, value + chance.randint(-spread, spread)))
 
 
-def verify_crowd(
+def verify_variants(
     sql: str,
     base_dir: Path,
     spark: SparkSession,
@@ -151,14 +151,14 @@ def verify_crowd(
     for number, schedule in enumerate(chosen):
         progress(f"{size} variants, {schedule}")
         with tempfile.TemporaryDirectory(prefix="penstock-verify-") as root:
-            crowd = _Crowd(parts, size, random.Random(f"{seed}, {number}"))
-            crowd.run(rows, Path(root), base_dir, spark, schedule)
-            progress(f"{crowd.shared} of {size} ran as members of shared queries; each in batch")
-            yield from crowd.verdicts(spark, schedule)
+            variants = _Variants(parts, size, random.Random(f"{seed}, {number}"))
+            variants.run(rows, Path(root), base_dir, spark, schedule)
+            progress(f"{variants.shared} of {size} ran as members of shared queries; each in batch")
+            yield from variants.verdicts(spark, schedule)
 
 
 @dataclass
-class _Crowd:
+class _Variants:
     """The variants of one run."""
 
     parts: Script

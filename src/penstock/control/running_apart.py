@@ -1,26 +1,26 @@
-"""Crowds: who of the members of a shared query runs apart, as the policy says.
+"""Running apart: which members of a shared query do, as the policy says.
 
-Control knows members by name and wish only. It is told who there are (`MembersChanged`), keeps how long steps
-of shared queries take, and each time there are new estimates commands at most one move for each crowd: moves
-cost, and the next estimates tell what the last one brought.
+Control knows members by name and wish only. It is told who they are (`MembersChanged`), keeps how long steps
+of shared queries take, and each time there are new estimates commands at most one move for each shared query:
+moves cost, and the next estimates tell what the last one brought.
 """
 
 from __future__ import annotations
 
 from penstock.control.commands import Command, Rejoin, SplitOff
 from penstock.control.events import MembersChanged
-from penstock.policies.apart import Crowd, CrowdMember
+from penstock.policies.apart import MemberFacts, SharedFacts
 from penstock.policies.policy import Policy
 
 #: How much the last step counts for how long steps take; the first ones take longer than those to come.
 _LAST, _FIRST = 0.2, 5
 
 
-class Crowds:
+class RunningApart:
     """What is known of them."""
 
     def __init__(self) -> None:
-        self._members: dict[str, tuple[CrowdMember, ...]] = {}
+        self._members: dict[str, tuple[MemberFacts, ...]] = {}
         self._steps: dict[str, int] = {}
         self._step_s: dict[str, float] = {}
 
@@ -47,8 +47,8 @@ class Crowds:
         """Commands the moves that the policy wants."""
         by_weight = "weight" in policy.rank.reads
         for query, members in self._members.items():
-            crowd = Crowd(members, self._step_s.get(query, 0.0), fixed_s)
-            chosen = policy.apart.chosen(crowd, by_weight=by_weight)
+            shared = SharedFacts(members, self._step_s.get(query, 0.0), fixed_s)
+            chosen = policy.apart.chosen(shared, by_weight=by_weight)
             away = [one.query for one in members if one.query in chosen and not one.apart]
             back = [one.query for one in members if one.query not in chosen and one.apart]
             if back:

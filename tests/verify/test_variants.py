@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.errors import ExperimentError
-from penstock.verify.crowds import script, varied, verify_crowd
 from penstock.verify.schedules import Schedule
+from penstock.verify.variants import script, varied, verify_variants
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -50,7 +50,7 @@ def test_a_file_without_queries() -> None:
 def test_a_crowd(spark: SparkSession) -> None:
     sql = (EXAMPLES / "crowd.sql").read_text().replace("'3000'", "'600'").replace("'300'", "'60'")
     schedule = Schedule("fas-mcq", 500, 2, "chain", 50)
-    found = list(verify_crowd(sql, EXAMPLES, spark, [schedule], 24, 3))
+    found = list(verify_variants(sql, EXAMPLES, spark, [schedule], 24, 3))
     wrong = {one.query: one.difference for one in found if one.difference is not None}
     assert not wrong
     assert len(found) == 24

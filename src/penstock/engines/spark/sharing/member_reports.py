@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.control.events import MembersChanged
 from penstock.model.qos import QoS
-from penstock.policies.apart import CrowdMember
+from penstock.policies.apart import MemberFacts
 
 if TYPE_CHECKING:
     from penstock.engines.spark.runtime.coordinator import Coordinator
@@ -15,30 +15,30 @@ if TYPE_CHECKING:
 _ASKED = "asked apart"
 
 
-class CrowdWatch:
+class MemberReports:
     """Looks at members between two events, within a commit."""
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._of = coordinator
         self.wish_of: Callable[[str], QoS] = lambda _: QoS()
-        self._told: dict[str, tuple[CrowdMember, ...]] = {}
+        self._told: dict[str, tuple[MemberFacts, ...]] = {}
         self._counted: dict[str, int] = {}  # rows of each member when last looked
         self._shares: dict[str, float] = {}
 
     def look(self) -> None:
-        """Tells control of the crowds that have changed."""
+        """Tells control of the shared queries whose members have changed."""
         self._count()
-        crowds = self._crowds()
-        for base in {*crowds, *self._told}:
-            members = crowds.get(base, ())
+        found = self._members()
+        for base in {*found, *self._told}:
+            members = found.get(base, ())
             if members != self._told.get(base, ()):
                 self._of.handle(MembersChanged(self._of.now(), base, members))
-        self._told = crowds
+        self._told = found
 
-    def _crowds(self) -> dict[str, tuple[CrowdMember, ...]]:
+    def _members(self) -> dict[str, tuple[MemberFacts, ...]]:
         """Members by the shared query they belong to; without those that are held or about to go."""
         asked, held = self._of.log.get(_ASKED, {}), {*self._of.log.get("suspended", [])}
-        found: dict[str, list[CrowdMember]] = {}
+        found: dict[str, list[MemberFacts]] = {}
         for shared in self._of.shared:
             if shared.name in held or shared.base not in self._of.shared:
                 continue
@@ -49,10 +49,10 @@ class CrowdWatch:
                     )
         return {base: tuple(sorted(members, key=lambda one: one.query)) for base, members in found.items()}
 
-    def _member(self, query: str, asked: bool | None) -> CrowdMember:
+    def _member(self, query: str, asked: bool | None) -> MemberFacts:
         wish = self.wish_of(query)
         share = round(self._shares.get(query, 0.0), 1)  # or control would be told of every little change
-        return CrowdMember(
+        return MemberFacts(
             query, wish.weight, wish.latency_s, share, asked, self._of.membership.runs_apart(query)
         )
 
