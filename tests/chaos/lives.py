@@ -67,9 +67,9 @@ class Life:
             self._problems.append(f"processes {family} outlived the engine")
 
     def kill_jvm(self) -> bool:
-        """Only the JVM; the engine must notice, and end itself."""
+        """Only the JVM, if it is there already; the engine must notice, and end itself."""
         family = descendants(self._process.pid)
-        if not family or self._process.poll() is not None:
+        if not any(_is_spark(pid) for pid in family) or self._process.poll() is not None:
             return False
         for pid in family:
             with suppress(ProcessLookupError):
@@ -95,6 +95,13 @@ def descendants(pid: int) -> list[int]:
     for parent in found:
         found += [child for child, its in pairs if its == parent]
     return found[1:]
+
+
+def _is_spark(pid: int) -> bool:
+    """Whether a process is Spark's JVM, as opposed to one that only looks which Java there is."""
+    with suppress(OSError):
+        return b"org.apache.spark.deploy.SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
 
 
 def _gone(pids: Sequence[int]) -> bool:
