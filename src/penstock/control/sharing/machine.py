@@ -48,8 +48,11 @@ class Sharing:
     def __init__(self) -> None:
         self.queries: dict[str, QueryRecord] = {}
         self.hosts: dict[str, HostRecord] = {}
+        #: The same by host, for those who run in it and for those on their way to it.
+        self._members: dict[str, dict[str, QueryRecord]] = {}
+        self._expected: dict[str, dict[str, QueryRecord]] = {}
+        self._asking: dict[str, None] = {}  # queries of which something is asked that has not begun
         self._out: list[Command] = []
-        self._names = 0
         self._handlers: dict[type, Callable[[Any], None]] = {
             ev.Admitted: self._admitted,
             ev.Asked: self._asked,
@@ -75,11 +78,26 @@ class Sharing:
 
     def members(self, host: str) -> list[QueryRecord]:
         """The queries that run in a host."""
-        return [one for one in self.queries.values() if one.host == host]
+        return list(self._members.get(host, {}).values())
 
     def expected(self, host: str) -> list[QueryRecord]:
         """The queries that are on their way to a host."""
-        return [one for one in self.queries.values() if one.to == host]
+        return list(self._expected.get(host, {}).values())
+
+    def _place(self, query: QueryRecord, host: str, to: str | None = None) -> None:
+        """A query runs in a host, and may be on its way to another."""
+        self._take_out(query)
+        query.host, query.to = host, to
+        self._members.setdefault(host, {})[query.name] = query
+        if to is not None:
+            self._expected.setdefault(to, {})[query.name] = query
+
+    def _take_out(self, query: QueryRecord) -> None:
+        for index, name in ((self._members, query.host), (self._expected, query.to)):
+            if name is not None and query.name in index.get(name, {}):
+                del index[name][query.name]
+                if not index[name]:
+                    del index[name]
 
     def takes_in(self, host: str) -> bool:
         """Whether new members may join a host while it runs."""
@@ -95,6 +113,7 @@ class Sharing:
         for query, name in event.queries.items():
             host = self.hosts[name]
             self.queries[query] = QueryRecord(query, name)
+            self._place(self.queries[query], name)
             if host.begun:
                 self._begin(self.queries[query])
 
@@ -122,7 +141,8 @@ class Sharing:
     def _arrive(self, query: QueryRecord, host: HostRecord) -> None:
         """A query runs in the host that it was on its way to."""
         source = self.hosts.get(query.host)
-        query.host, query.to, query.phase, query.doing = host.name, None, Phase.running, None
+        self._place(query, host.name)
+        query.phase, query.doing = Phase.running, None
         if source is not None and query.name in source.excluding:
             source.excluding -= {query.name}
             if not source.excluding and not self._wants_held(source):
@@ -142,15 +162,19 @@ class Sharing:
         if any(isinstance(one, Stop) for one in (query.doing, *query.asked)):
             return  # nothing comes after that
         query.asked = (*query.asked, event.request)
+        self._asking[query.name] = None
 
     def _take_up(self) -> None:
         """Begins what was asked of queries that run."""
-        for query in list(self.queries.values()):
+        for query in [self.queries[name] for name in self._asking if name in self.queries]:
             while query.name in self.queries and (request := self._next(query)) is not None:
                 left = list(query.asked)
                 left.remove(request)
                 query.asked = tuple(left)
                 self._do(query, request)
+        self._asking = {
+            name: None for name in self._asking if name in self.queries and self.queries[name].asked
+        }
 
     def _next(self, query: QueryRecord) -> Request | None:
         """What is to be begun, if anything can be.
@@ -210,6 +234,7 @@ class Sharing:
 
     def _gone(self, query: QueryRecord, *, drain: bool) -> None:
         self._out.append(Leave(query.name, query.host, drain))
+        self._take_out(query)
         del self.queries[query.name]
 
     def _hold(self, query: QueryRecord, host: HostRecord) -> None:
@@ -262,12 +287,15 @@ class Sharing:
                 self._out.append(Withdraw(other.name))
                 other.ends = False
                 for query in returning:
-                    query.phase, query.to = Phase.running, None
+                    query.phase = Phase.running
+                    self._place(query, query.host)
 
     def _begin_again(self, query: QueryRecord) -> None:
         assert query.doing is not None
         query.asked = (query.doing, *query.asked)
-        query.phase, query.to, query.doing = Phase.running, None, None
+        query.phase, query.doing = Phase.running, None
+        self._asking[query.name] = None
+        self._place(query, query.host)
 
     def _resume(self, query: QueryRecord, host: HostRecord) -> None:
         query.failed = False
@@ -305,7 +333,8 @@ class Sharing:
             beside=host.name,
         )
         self.hosts[own.name] = own
-        query.phase, query.to, query.doing = Phase.splitting, own.name, None
+        query.phase, query.doing = Phase.splitting, None
+        self._place(query, query.host, own.name)
         self._out.append(PlanHost(own.name, like=host.name))
         self._out.append(SubmitHost(own.name, host.name, held=held))
 
@@ -329,7 +358,8 @@ class Sharing:
         new = HostRecord(name, base or name, request.digest, host.stateful, beside=host.name)
         new.returns = base is not None
         self.hosts[name] = new
-        query.phase, query.to = Phase.replacing, name
+        query.phase = Phase.replacing
+        self._place(query, query.host, name)
         replacing = not host.shared
         host.ends = host.ends or replacing
         self._out.append(PlanHost(name, query=query.name, number=request.number))
@@ -378,7 +408,8 @@ class Sharing:
             return  # the next step asks again
         host.ends = True
         for query in members:
-            query.phase, query.to = Phase.returning, base.name
+            query.phase = Phase.returning
+            self._place(query, query.host, base.name)
         self._out.append(StopHost(host.name, beside=base.name))
 
     def _host_ended(self, event: ev.HostEnded) -> None:
@@ -465,6 +496,9 @@ class Sharing:
             raise ControlError("only a new machine can be restored: `Restored` must be its first event")
         self.queries = {one.name: deepcopy(one) for one in event.queries}
         self.hosts = {one.name: deepcopy(one) for one in event.hosts}
+        for query in self.queries.values():
+            self._place(query, query.host, query.to)
+            self._asking[query.name] = None
         for host in self.hosts.values():
             if not host.begun:
                 replacing = any(
