@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.control.commands import QueryEnded, QueryStarted, RunStep, Settled
+from penstock.control.commands import QueryEnded, QueryFailed, QueryStarted, RunStep, Settled
 from penstock.control.events import (
     BatchArrived,
     QueriesSubmitted,
@@ -179,3 +179,16 @@ def test_a_run_with_queries_that_begin_beside_others_and_are_held_can_be_replaye
         log(event, driver.control.handle(event))
     assert driver.control.is_held("p")
     assert replay(log.lines).standing() == driver.control.standing()
+
+
+def test_one_that_fails_while_another_is_to_replace_it_is_replaced_where_it_stands() -> None:
+    driver = Driver(query("q", select("a", stream())))
+    driver.arrive()
+    driver.send(QueriesSubmitted(driver.now_s, (query("p", select("b", stream())),), "q", replacing=True))
+    for _ in range(3):
+        driver.send(StepFailed(driver.now_s, driver.running["a"].step, "zero"))
+    assert driver.of(QueryFailed) == [QueryFailed("q", "zero")]
+    assert QueryStarted("p", {"s": 0}) in driver.of(QueryStarted)
+    assert driver.of(QueryEnded) == [QueryEnded("q", {"s": 0})]
+    check_invariants(driver.control)
+    assert "b" in driver.running

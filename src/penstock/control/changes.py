@@ -176,12 +176,15 @@ class Changes:
         """Queries to be held."""
         for name in queries:
             self._check(name)
+        self._suspend(queries)
+
+    def _suspend(self, queries: list[str]) -> None:
         self.board.suspended.update(queries)
         self._holds_changed()
 
     def fail(self, queries: list[str], reason: str, out: list[Command]) -> None:
-        """Queries that cannot go on."""
-        self.suspend(queries)
+        """Queries that cannot go on; some may be about to end anyway."""
+        self._suspend(queries)
         out.extend(QueryFailed(name, reason) for name in queries)
 
     def resume(self, name: str) -> None:

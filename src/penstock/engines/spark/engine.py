@@ -40,7 +40,7 @@ from penstock.engines.spark.results.periods import Period, periods
 from penstock.engines.spark.results.readers import FUNCTION_ROWS, Readers
 from penstock.engines.spark.results.reading import ResultFile
 from penstock.engines.spark.results.sinks.files import ENCODINGS
-from penstock.engines.spark.results.sinks.ownership import claim
+from penstock.engines.spark.results.sinks.ownership import claim, release
 from penstock.engines.spark.results.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
 from penstock.engines.spark.results.sinks.subscription import Subscription
 from penstock.engines.spark.runtime.coordinator import Coordinator, Delivered
@@ -229,8 +229,11 @@ class Engine:
             self._tell(f"{name} is still busy with a result; it gets that again after the next start")
         if self._coordinator.mailbox.failed is None:
             self._coordinator.record_deliveries()
+        identity = self._identity()
         self._log.close()
         self._opened = False
+        if self._temporary and self._out is not None:
+            release(self._out, identity)
         if session.is_alive(self._spark):
             self._unhush()
         if self._stops_spark and session.is_alive(self._spark):
@@ -409,10 +412,9 @@ class Engine:
             if until == "drained" and self.drained():
                 return
             if until == "drained" and self._only_failing_left():
-                raise EngineError(
-                    f"all is done but what fails: {'; '.join(self._feeder.stuck.values())}; "
-                    "mend it, and run again with the same state to go on"
-                )
+                fails = "; ".join(self._feeder.stuck.values())
+                again = "run again" if self._temporary else "run again with the same state to go on"
+                raise EngineError(f"all is done but what fails: {fails}; mend it, and {again}")
             wait_s = 0.1 if limit_s is None else min(0.1, max(0.0, limit_s - time.monotonic()))
             if until == "drained" and self._feeder.ended:
                 self._coordinator.mailbox.settled.wait(wait_s)
@@ -505,14 +507,16 @@ class Engine:
         return dict(self._registrar.inputs.feeds)
 
     def problems(self) -> dict[str, str]:
-        """What fails by itself and is tried again, and why: `stream …`, `table …`, `sink …`.
+        """What fails by itself and is tried again, and why: `stream …`, `table …`, `sink …`, `reader …`.
 
         Also those for whom rows were dropped, since nobody took them, and files that cannot be read.
         """
-        dropped = {
-            f"sink {name.removeprefix('sink ')}": why for name, why in self._deliveries.problems.items()
+        sinks = {f"sink {name.removeprefix('sink ')}": why for name, why in self._deliveries.problems.items()}
+        failing = {name: failing.reason for name, failing in self.status().failing.items()}
+        found = {  # functions and subscriptions are no sinks to those who made them
+            name.removeprefix("sink ") if name.startswith("sink reader ") else name: why
+            for name, why in (sinks | failing).items()
         }
-        found = dropped | {name: failing.reason for name, failing in self.status().failing.items()}
         for name, why in self._registrar.inputs.problems().items():
             found[name] = f"{found[name]}; {why}" if name in found else why
         return found

@@ -51,3 +51,10 @@ def test_many_at_once_are_as_one_after_the_other() -> None:
         assert one.latencies.mean_s == pytest.approx(other.latencies.mean_s)
         assert (one.latencies.cells == other.latencies.cells).all()
         assert one.stale_s == pytest.approx(other.stale_s)
+
+
+def test_no_percentile_is_longer_than_the_longest() -> None:
+    latencies = Latencies()
+    latencies.add(np.array([1.0, 26.5]))
+    assert latencies.percentile_s(0.95) == 26.5
+    assert latencies.copy().percentile_s(0.95) == 26.5

@@ -223,3 +223,31 @@ def test_who_is_stopped_is_not_held_or_resumed_any_more(spark: SparkSession, tmp
         feed.end()
         engine.run("drained")
         queries.check(spark)
+
+
+@pytest.mark.parametrize("restarted", [True, False])
+def test_a_query_that_failed_is_mended_by_altering_it(
+    tmp_path: Path, spark: SparkSession, restarted: bool
+) -> None:
+    """After a restart it fails again while it is altered. The new definition begins with the bad row."""
+    (tmp_path / "s.csv").write_text("id,a,b\n1,6,3\n2,5,0\n3,8,2\n")
+    altered = "ALTER QUERY quotients AS SELECT id, try_divide(a, b) AS r FROM s;"
+    with Engine(tmp_path / "state", spark=spark, base_dir=tmp_path) as engine:
+        engine.execute(
+            "CREATE STREAM s (id INT, a INT, b INT) USING csv OPTIONS (path 's.csv');"
+            "CREATE CONTINUOUS QUERY quotients AS SELECT id, a / b AS r FROM s;"
+            "CREATE CONTINUOUS QUERY good AS SELECT id FROM s WHERE id > 1;"
+        )
+        engine.run()
+        assert engine.status().queries["quotients"].failure is not None
+        if not restarted:
+            engine.execute(altered)
+            eventually(lambda: engine.results("quotients").num_rows == 3)
+    with Engine(tmp_path / "state", spark=spark, base_dir=tmp_path) as engine:
+        if restarted:
+            engine.execute(altered)
+        engine.run()
+        assert sorted(engine.results("good")["id"].to_pylist()) == [2, 3]
+        rows = {row["id"]: row["r"] for row in engine.results("quotients").to_pylist()}
+        assert rows == {1: 2.0, 2: None, 3: 4.0}
+        assert engine.status().queries["quotients"].failure is None

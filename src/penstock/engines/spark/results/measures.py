@@ -22,15 +22,18 @@ class Latencies:
     total_s: float = 0.0
     _cells: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(len(_CELLS) + 1, dtype=np.int64))
     _uncounted: list[npt.NDArray[np.int64]] = field(default_factory=list)
+    longest_s: float = 0.0
 
     def add(self, seconds: npt.NDArray[np.float64]) -> None:
         """More of them."""
-        self.put(len(seconds), float(seconds.sum()), np.searchsorted(_CELLS, seconds))
+        longest_s = float(seconds.max(initial=0.0))
+        self.put(len(seconds), float(seconds.sum()), np.searchsorted(_CELLS, seconds), longest_s)
 
-    def put(self, count: int, total_s: float, cells: npt.NDArray[np.int64]) -> None:
-        """More of them: how many, how long together, and which cell each falls into."""
+    def put(self, count: int, total_s: float, cells: npt.NDArray[np.int64], longest_s: float) -> None:
+        """More of them: how many, how long together, which cell each falls into, and the longest."""
         self.count += count
         self.total_s += total_s
+        self.longest_s = max(self.longest_s, longest_s)
         self._uncounted.append(cells)
         if len(self._uncounted) > _MOST_UNCOUNTED:
             self._cells, self._uncounted = self.cells, []
@@ -52,15 +55,18 @@ class Latencies:
         if not self.count:
             return None
         cell = int(np.searchsorted(np.cumsum(self.cells), share * self.count))
-        return float(_CELLS[min(cell, len(_CELLS) - 1)])
+        return min(float(_CELLS[min(cell, len(_CELLS) - 1)]), self.longest_s)
 
     def since(self, other: Latencies) -> Latencies:
         """Those that came after `other` was taken down."""
-        return Latencies(self.count - other.count, self.total_s - other.total_s, self.cells - other.cells)
+        cells = self.cells - other.cells
+        return Latencies(
+            self.count - other.count, self.total_s - other.total_s, cells, longest_s=self.longest_s
+        )
 
     def copy(self) -> Latencies:
         """As it is now; cheap, since neither counted cells nor what is uncounted is ever changed in place."""
-        return Latencies(self.count, self.total_s, self._cells, list(self._uncounted))
+        return Latencies(self.count, self.total_s, self._cells, list(self._uncounted), self.longest_s)
 
 
 @dataclass(slots=True)
@@ -127,5 +133,5 @@ def add_all(
     for one, start, end, total_s, first_s in zip(measures, starts, ends, totals, firsts, strict=True):
         if one is not None:
             one.rows += end - start
-            one.latencies.put(end - start, total_s, cells[start:end])
+            one.latencies.put(end - start, total_s, cells[start:end], max(0.0, now_s - first_s))
             one._took(first_s, now_s)

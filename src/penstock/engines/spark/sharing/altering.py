@@ -137,6 +137,7 @@ class Altering:
         if starts is None:
             return False
         self._log.drop_query(query)
+        self._of.failures.pop(query, None)  # it was what it is no more that failed
         self._of.results.altered(query, ends, starts)
         self._of.misses_from_now(query)
         return True

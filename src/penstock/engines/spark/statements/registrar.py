@@ -320,10 +320,15 @@ class Registrar:
     # --- something else while it runs ---
 
     def _check_alterable(self, name: str) -> None:
-        if name in self._coordinator.failures or self._coordinator.is_held(name):
+        if self._coordinator.is_held(name) and not self._failed_alone(name):
             raise QueryError(f"query '{name}' is held; resume it first, or stop it and create another")
         if not self._runs(name) and not self._coordinator.altering.is_busy(name):
             raise QueryError(f"query '{name}' does not run yet; stop it and create another")
+
+    def _failed_alone(self, name: str) -> bool:
+        """Whether a query that runs by itself has failed: it may become something else that does not."""
+        held = name in self._log.get("suspended", [])
+        return name in self._coordinator.failures and self._coordinator.shared.of(name) is None and not held
 
     def _alter(self, query: Query) -> None:
         """A query is that from now on, as soon as nothing else is going on with it."""
@@ -331,7 +336,7 @@ class Registrar:
         name, again = query.name, partial(self._alter, query)
         if self._later(name, again) or not self._runs(name):
             return
-        if coordinator.is_held(name):  # it has failed meanwhile
+        if coordinator.is_held(name) and not self._failed_alone(name):  # it has failed meanwhile
             self._when_resumed.setdefault(name, []).append(again)
             return
         found = shared.of(name)

@@ -29,7 +29,7 @@ from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.statements.checks import check
 from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
-from penstock.errors import EngineError
+from penstock.errors import EngineError, SinkError
 from penstock.model.query import Query
 from penstock.plan.shared.together import Admitted, Running
 from penstock.sql.binding.catalog import Catalog
@@ -194,9 +194,13 @@ class Statements:
         made: dict[str, Sink] = {}
         for name, delivery in asked.new("sinks").items():
             columns = result_columns(asked.after.queries[delivery.query])
-            sink = made[name] = sinks.make(delivery, self._places.base, columns)
-            if isinstance(sink, FileSink):
-                undo.callback(remove_directories, sink.prepare())
+            try:
+                sink = made[name] = sinks.make(delivery, self._places.base, columns)
+                if isinstance(sink, FileSink):
+                    undo.callback(remove_directories, sink.prepare())
+            except SinkError as error:
+                said = str(error)
+                raise SinkError(said if f"'{name}'" in said else f"sink '{name}': {said}") from error
         return Prepared(asked, inputs, made)
 
     def _applied(self, prepared: Prepared) -> list[Answer]:

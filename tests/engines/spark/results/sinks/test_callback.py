@@ -25,7 +25,7 @@ def test_a_failure_names_the_sink_and_keeps_its_cause() -> None:
         raise KeyError("room")
 
     with pytest.raises(
-        SinkError, match="function of sink 'k' failed on the result at position 4 with KeyError: 'room'"
+        SinkError, match="function 'k' failed on the result at position 4 with KeyError: 'room'"
     ) as caught:
         CallbackSink("k", fail).deliver(numbers(1), 4)
     assert isinstance(caught.value.__cause__, KeyError)

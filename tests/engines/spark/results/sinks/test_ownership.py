@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.engines.spark.results.sinks.ownership import claim
+from penstock.engines.spark.results.sinks.ownership import claim, release
 from penstock.errors import SinkError
 
 
@@ -31,3 +31,17 @@ def test_a_directory_with_something_else_in_it_is_taken(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     claim(tmp_path, "mine")
     claim(tmp_path, "mine")
+
+
+def test_a_directory_that_nothing_was_put_into_is_free_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    claim(out, "one")
+    release(out, "two")
+    assert (out / ".penstock").exists()
+    release(out, "one")
+    assert not out.exists()
+    claim(out, "two")
+    (out / "q").mkdir()
+    (out / "q" / "part-1.parquet").touch()
+    release(out, "two")
+    assert (out / ".penstock").read_text() == "two"

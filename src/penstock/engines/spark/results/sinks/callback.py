@@ -28,6 +28,6 @@ class CallbackSink:
         except Exception as error:
             what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             raise SinkError(
-                f"the function of sink '{self._name}' failed on the result at position {position} "
-                f"with {what}; it gets that result again, so mend the function or drop the sink"
+                f"the function '{self._name}' failed on the result at position {position} with {what}; it is "
+                "called with (table, position), and gets that result again: mend it, or unsubscribe it"
             ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from penstock.engines.spark.results.sinks.disk import reported
@@ -26,3 +27,13 @@ def claim(out: Path, state: str) -> None:
         f"{out} has the results of another run; delete it, choose another directory, or go on with that run "
         "if it had a state directory"
     )
+
+
+def release(out: Path, state: str) -> None:
+    """A state that is no more has put nothing here: whoever comes next may have the directory."""
+    marker = out / MARKER
+    with suppress(OSError):
+        if marker.read_text("utf-8") == state and not any(out.glob("*/part-*")):
+            marker.unlink()
+            if not any(out.iterdir()):
+                out.rmdir()
