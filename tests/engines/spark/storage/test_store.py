@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from penstock.engines.spark.storage.store import Store
+from penstock.engines.spark.storage.store import Store, in_memory
 
 
 def table(n: int, rows: int = 1000) -> pa.Table:
@@ -21,6 +21,14 @@ def test_memory_keeps_its_limit_and_nothing_is_lost(tmp_path: Path) -> None:
     assert store.held_bytes <= 3 * 8000
 
 
+def test_what_small_tables_take_beside_their_values_counts(tmp_path: Path) -> None:
+    store = Store(tmp_path, memory_bytes=20_000)
+    refs = [store.put(table(n, rows=2), "log") for n in range(100)]
+    assert sum(ref.bytes for ref in refs) < 2000
+    held = [ref for ref in refs if ref.name in store._held]
+    assert 10 < len(held) < 25
+
+
 def test_a_table_larger_than_the_limit_is_not_held(tmp_path: Path) -> None:
     store = Store(tmp_path, memory_bytes=100)
     ref = store.put(table(7), "log")
@@ -33,7 +41,7 @@ def test_what_is_deleted_is_gone_from_disk_and_memory(tmp_path: Path) -> None:
     ref, other = store.put(table(1), "log"), store.put(table(2), "log")
     store.delete([ref.name, "never-there.parquet"])
     assert not store.path(ref).exists()
-    assert store.held_bytes == other.bytes
+    assert store.held_bytes == in_memory(store.get(other))
 
 
 def test_on_start_what_no_commit_names_is_deleted_and_names_are_not_used_again(tmp_path: Path) -> None:
