@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 #: Bytes of tables kept in memory unless told otherwise.
 MEMORY_BYTES = 512 << 20
-#: What a column of a table takes in memory beside its values, for each of its chunks: a table of 20 rows with 7
-#: columns has 1 KB of values and takes 8.
+#: What a column of a table takes in memory beside its values, for each of its chunks: a table of 20 rows and
+#: 7 columns has 1 KB of values and takes 8.
 _CHUNK_BYTES = 1024
 #: Readers take a row group at a time.
 _GROUP_BYTES = 32 << 20
