@@ -262,8 +262,9 @@ class Sharing:
         for query in queries:
             match query.phase:
                 case Phase.exchanging:
-                    self._out.append(Withdraw(host.name))
                     self._begin_again(query)
+                    self._out.append(Withdraw(host.name))
+                    self._settle_again(self.members(host.name))
                 case Phase.replacing:
                     assert query.to is not None
                     new = self.hosts[query.to]
@@ -508,12 +509,16 @@ class Sharing:
                 self._out.append(SubmitHost(host.name, host.beside, replacing, host.held))
             if host.held:
                 self._out.append(SuspendHost(host.name))
-        settling = [one for one in self.queries.values() if one.phase in (Phase.leaving, Phase.exchanging)]
-        for asked in dict.fromkeys(SettleHost(one.host, one.as_it_stands) for one in settling):
-            self._out.append(asked)
+        self._settle_again(self.queries.values())
         for host in list(self.hosts.values()):
             if host.ends and host.begun:
                 self._end_again(host)
+
+    def _settle_again(self, queries: Iterable[QueryRecord]) -> None:
+        """Asks for what queries wait for that have asked for it before."""
+        waiting = [one for one in queries if one.phase in (Phase.leaving, Phase.exchanging)]
+        for asked in dict.fromkeys(SettleHost(one.host, one.as_it_stands) for one in waiting):
+            self._out.append(asked)
 
     def _end_again(self, host: HostRecord) -> None:
         members = self.members(host.name)
