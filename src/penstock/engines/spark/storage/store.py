@@ -156,7 +156,7 @@ class Store:
 
 def in_memory(table: pa.Table) -> int:
     """The bytes that a table takes while it is held."""
-    return table.nbytes + _CHUNK_BYTES * sum(column.num_chunks for column in table.columns)
+    return int(table.nbytes + _CHUNK_BYTES * sum(column.num_chunks for column in table.columns))
 
 
 def write(table: pa.Table, path: Path, *, sync: bool = False) -> None:
