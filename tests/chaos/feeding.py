@@ -71,6 +71,11 @@ class World:
         self._began = time.monotonic()
         self._thread.start()
 
+    @property
+    def idle_s(self) -> float:
+        """For how long nothing has come of the stream that is left alone."""
+        return time.monotonic() - self._began - self._idle_from
+
     def end(self) -> None:
         """Nothing happens any more, and streams that would go on for ever are ended."""
         self._over.set()
