@@ -67,6 +67,13 @@ def test_a_member_that_is_held_goes_on_in_a_host_of_its_own_which_returns_when_i
     assert sharing.queries["q"].phase is Phase.running
 
 
+def test_a_member_that_is_held_before_it_begins_is_split_off_when_it_does() -> None:
+    sharing = Sharing()
+    sharing.handle(ev.Admitted({"p": "h", "q": "h"}, (HostRecord("h", "h", "a"),)))
+    assert sharing.handle(ev.Asked("q", Hold())) == []
+    assert sharing.handle(ev.HostStarted("h"))[-1] == do.SubmitHost("h.1", "h", held=True)
+
+
 def test_the_others_wait_until_a_member_that_failed_has_a_host_of_its_own() -> None:
     sharing = two_members()
     assert sharing.handle(ev.MembersFailed("h", ("q",))) == [

@@ -182,13 +182,16 @@ class Sharing:
         A query that has not begun, is held or has failed cannot become something else or run elsewhere: that
         waits, and what is asked after it does not.
         """
-        if query.phase is Phase.running:
-            waits = self._is_held(query)
-        elif query.phase is Phase.waiting:
-            waits = True
-        else:
+        later: tuple[type[Request], ...] = ()
+        if (
+            query.phase is Phase.waiting
+        ):  # a member is held in a host of its own, which begins where this one does
+            later = (Alter, RunApart, Hold) if self.hosts[query.host].shared else (Alter, RunApart)
+        elif query.phase is not Phase.running:
             return None
-        return next((one for one in query.asked if not (waits and isinstance(one, Alter | RunApart))), None)
+        elif self._is_held(query):
+            later = (Alter, RunApart)
+        return next((one for one in query.asked if not isinstance(one, later)), None)
 
     def _is_held(self, query: QueryRecord) -> bool:
         return query.failed or query.held or self.hosts[query.host].held
@@ -242,10 +245,7 @@ class Sharing:
             return  # somebody has resumed it meanwhile
         sole = self.members(host.name) == [query] and not self.expected(host.name)
         if host.shared and (host.base == host.name or not sole):
-            if host.begun:
-                self._split(query, host, held=True)
-            else:
-                query.asked = (Hold(), *query.asked) if query.phase is Phase.running else query.asked
+            self._split(query, host, held=True)
         elif not host.held:
             host.returns = False
             self._suspend(host)
