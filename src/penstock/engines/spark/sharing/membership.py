@@ -243,7 +243,7 @@ class Membership:
         self.stepped(own)
 
     def _has_caught_up(self, own: str, base: str) -> bool:
-        if own not in self._of.control.graph.queries:
+        if not {own, base} <= self._of.control.graph.queries.keys():
             return False
         positions, wanted = self._of.control.positions(own), self._of.control.positions(base)
         if any(positions[stream] < offset for stream, offset in wanted.items()):
@@ -331,7 +331,9 @@ class Membership:
     def load(self) -> None:
         """What was under way before a crash."""
         self._apart = {own: (shared, query) for own, (shared, query) in self._log.get("apart", {}).items()}
-        self._back = {own: base for own, base in self._log.get("back", {}).items() if own in self._shared}
+        back = self._log.get("back", {})
+        # A shared query that an alteration was about to begin is not there after a crash: nobody returns to it.
+        self._back = {own: to for own, to in back.items() if own in self._shared and to in self._shared}
         self._ripe_at = {n: at for n, at in self._log.get("ripe at", {}).items() if n in self._shared}
 
     def restore(self) -> None:
