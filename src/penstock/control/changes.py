@@ -28,11 +28,16 @@ from penstock.policies.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A change as it is when its turn comes, the queries that it starts or ends, and those that it names."""
+    """A change as it is when its turn comes, the queries that it starts or ends, and those that it names.
+
+    `edit` is what it makes of a graph. `settling` is a query that is to settle, and for whom.
+    """
 
     make: Callable[[], Change]
     moved: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
+    edit: Callable[[Graph], Graph] = lambda graph: graph
+    settling: tuple[str, str] | None = None
 
     def follows(self, other: Asked) -> bool:
         """Whether it cannot be made before the other."""
@@ -146,7 +151,7 @@ class Changes:
             )
 
         moved = frozenset([*starting, *([] if ending is None else [ending])])
-        self.waiting.append(Asked(change, moved, moved if beside is None else moved | {beside}))
+        self.waiting.append(Asked(change, moved, moved if beside is None else moved | {beside}, edit))
 
     def wake(self, name: str) -> None:
         """Starts a query whose time has come."""
@@ -166,11 +171,43 @@ class Changes:
             beside=event.beside,
         )
 
-    def settle(self, query: str, *, as_it_stands: bool = False) -> None:
+    def settle(self, event: ev.SettleAsked) -> None:
         """A query to come to one position of each stream, or to stand where it is."""
-        self._check(query)
-        different = {"settling": query, "drain": True, "as_it_stands": as_it_stands}
-        self.waiting.append(Asked(lambda: self._change(**different), named=frozenset([query])))
+        self._check(event.query)
+        different = {
+            "settling": event.query,
+            "drain": True,
+            "as_it_stands": event.as_it_stands,
+            "on_behalf_of": event.on_behalf_of,
+        }
+        self.waiting.append(
+            Asked(
+                lambda: self._change(**different),
+                named=frozenset([event.query]),
+                settling=(event.query, event.on_behalf_of),
+            )
+        )
+
+    def withdraw(self, event: ev.ChangeWithdrawn) -> None:
+        """A change is not wanted any more; one that was made is not undone."""
+
+        def is_it(asked: Asked) -> bool:
+            if event.on_behalf_of:
+                return asked.settling == (event.query, event.on_behalf_of)
+            return event.query in asked.moved
+
+        if self.switch is not None and is_it(self._under_way):
+            self._lift_limits()
+            self.switch = None
+        self.waiting = deque(asked for asked in self.waiting if not is_it(asked))
+        self._set_aside = [asked for asked in self._set_aside if not is_it(asked)]
+        if not event.on_behalf_of and event.query not in self.board.graph.queries:
+            self.board.suspended.discard(event.query)
+        under_way = [self._under_way] if self.switch is not None else []
+        self._planned = self.board.graph
+        for asked in (*under_way, *self._set_aside, *self.waiting):
+            self._planned = asked.edit(self._planned)
+        self._take_up()
 
     def suspend(self, queries: list[str]) -> None:
         """Queries to be held."""
@@ -289,7 +326,8 @@ class Changes:
         starts = board.positions(change.starting)
         out.extend(QueryStarted(query, starts[query]) for query in change.starting)
         if change.settling is not None:
-            out.append(Settled(change.settling, board.positions([change.settling])[change.settling]))
+            positions = board.positions([change.settling])[change.settling]
+            out.append(Settled(change.settling, positions, change.on_behalf_of))
         if change.ending is not None:
             board.suspended.discard(change.ending)
             board.weights.pop(change.ending, None)

@@ -65,6 +65,7 @@ class Settled(msgspec.Struct, frozen=True, tag=True):
 
     query: str
     positions: Mapping[str, int]
+    on_behalf_of: str = ""
 
 
 class SplitOff(msgspec.Struct, frozen=True, tag=True):

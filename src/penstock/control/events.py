@@ -94,11 +94,23 @@ class QueryStopped(_Event, frozen=True, tag=True):
 class SettleAsked(_Event, frozen=True, tag=True):
     """A query to process all that has arrived; `Settled` says when it stands there, before it goes on.
 
-    One that is held can only stand where it is, between two steps.
+    One that is held can only stand where it is, between two steps. `on_behalf_of` is said again in the
+    answer.
     """
 
     query: str
     as_it_stands: bool = False
+    on_behalf_of: str = ""
+
+
+class ChangeWithdrawn(_Event, frozen=True, tag=True):
+    """Forget that a query was to begin, or to end, if it has not; no other may begin or end with it.
+
+    With `on_behalf_of`, that it was to settle for somebody.
+    """
+
+    query: str
+    on_behalf_of: str = ""
 
 
 class MembersChanged(_Event, frozen=True, tag=True):
@@ -184,6 +196,7 @@ Event: TypeAlias = (
     | QueriesSubmitted
     | QueryStopped
     | SettleAsked
+    | ChangeWithdrawn
     | MembersChanged
     | QuerySuspended
     | QueryResumed

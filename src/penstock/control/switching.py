@@ -35,6 +35,7 @@ class Change:
     starting: tuple[str, ...] = ()
     ending: str | None = None
     settling: str | None = None
+    on_behalf_of: str = ""  # who has asked for that
     beside: str | None = None  # a query that is to stand where the starting or ending ones stand
     drain: bool = False
     as_it_stands: bool = False  # what settles need not read on

@@ -11,7 +11,7 @@ from penstock.control.sharing import events as ev
 from penstock.control.sharing.machine import Sharing
 from penstock.control.sharing.records import Alter, Hold, HostRecord, Phase, Resume, Stop
 from penstock.errors import ControlError
-from tests.control.sharing.world import World
+from tests.control.sharing.world import World, check_ranges
 
 #: What may happen, and how often.
 MOMENTS = (
@@ -39,10 +39,15 @@ def run(seed: int, moments: int) -> World:
 @pytest.mark.parametrize("seed", range(150))
 def test_every_query_gets_its_rows_once_and_every_request_is_answered(seed: int) -> None:
     world = run(seed, 250)
-    queries = len(world.sharing.queries)
-    events = world.calm(200)
-    assert world.is_calm, (world.pending, world.sharing.queries, world.sharing.hosts)
+    queries = len(world.sharing.book.queries)
+    events = world.calm(400, resumed=1.0 if seed % 2 else 0.5)
+    assert world.is_calm, (world.pending, world.sharing.book.queries, world.sharing.book.hosts)
     assert events < 100 * (queries + 5)
+    for name, query in world.sharing.book.queries.items():
+        check_ranges(name, world.seen[name])
+        assert query.held == world.wanted[name]
+        stands = query.held or query.failed is not None
+        assert (query.host in world.held) == stands, (query, world.sharing.book.hosts[query.host])
 
 
 def two_members() -> Sharing:

@@ -1,4 +1,4 @@
-"""Commands: all that sharing asks for. The first six are for control, the others for the engine."""
+"""Commands: all that sharing asks for. The first seven are for control, the others for the engine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class SubmitHost:
-    """Begin a host: beside another one, where that stands, or instead of it; held from the start or not."""
+class SubmitHosts:
+    """Begin hosts, together: beside another one, where that stands, or instead of it; held or not."""
 
-    host: str
+    hosts: tuple[str, ...]
     beside: str | None = None
     replacing: bool = False
     held: bool = False
@@ -27,9 +27,10 @@ class StopHost:
 
 @dataclass(frozen=True, slots=True)
 class SettleHost:
-    """Let a host stand at one position; as it stands, if it is held and cannot read on."""
+    """Let a host stand at one position, for a query; as it stands, if it is held and cannot read on."""
 
     host: str
+    query: str
     as_it_stands: bool = False
 
 
@@ -49,16 +50,28 @@ class ReleaseHost:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """Forget what was asked about a host and is not done: that it begins, ends or settles."""
+    """Forget that a host was to begin beside another, or to end beside another, if that is not done."""
 
     host: str
 
 
 @dataclass(frozen=True, slots=True)
-class PlanHost:
-    """Make a host's plan: like another's, or for a definition of a query; before it is submitted."""
+class WithdrawSettling:
+    """Forget that a host was to settle for a query, if it has not."""
 
     host: str
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanHost:
+    """Make a host's plan, before it is submitted: like another's, or for a definition of a query.
+
+    A host that is planned for a definition and whose base is another is like that base.
+    """
+
+    host: str
+    base: str
     like: str | None = None
     query: str | None = None
     number: int | None = None
@@ -74,7 +87,10 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A member goes to another host that stands where its own does, with what is remembered of it."""
+    """What is remembered of a member goes to another host, which stands where the member's own does.
+
+    Both stay where they stand until the answer: `Moved`, `MoveFailed`, or none if everything ends before.
+    """
 
     query: str
     source: str
@@ -83,10 +99,20 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """All members of a host, with what is remembered of them, become part of another that stands there."""
+    """All members of a host that is leaving become part of another that stands there.
+
+    What is remembered of them stays where it is and is another host's from then on, so it cannot fail.
+    """
 
     source: str
     target: str
+
+
+@dataclass(frozen=True, slots=True)
+class PutOutWindows:
+    """Put out the windows that are open in a host that is leaving, which ran one query by itself."""
+
+    host: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +135,20 @@ class SetEnds:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportPosition:
+    """Say with `HostStepped` how far a host is, although no step of it may come."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class TryLater:
+    """Say `TimeToTry` some time later: what is remembered of a query could not be moved."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class Leave:
     """A query is gone from its host, where that stands or its ends were; open windows are put out or not."""
 
@@ -117,18 +157,30 @@ class Leave:
     drain: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ForgetHost:
+    """A host that never began is not wanted any more."""
+
+    host: str
+
+
 Command: TypeAlias = (
-    SubmitHost
+    SubmitHosts
     | StopHost
     | SettleHost
     | SuspendHost
     | ReleaseHost
     | Withdraw
+    | WithdrawSettling
     | PlanHost
     | Begin
     | Move
     | Merge
+    | PutOutWindows
     | Become
     | SetEnds
+    | ReportPosition
+    | TryLater
     | Leave
+    | ForgetHost
 )

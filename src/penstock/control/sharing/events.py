@@ -27,31 +27,42 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class HostStarted:
-    """A host has begun, where it was to."""
+    """A host has begun, where it was to.
+
+    When watermarks are at `ripe_at`, it remembers nothing that its base does not.
+    """
 
     host: str
+    ripe_at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HostSettled:
-    """A host stands at one position of each stream: with all that had arrived processed, or as it stands."""
+    """A host stands at one position of each stream, as was asked for a query."""
 
     host: str
-    as_it_stands: bool = False
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
 class HostStepped:
-    """A step of a host is through; the positions up to which it has read, and whether it may return."""
+    """A step of a host is through: which of its members have got all rows, and whether it may return."""
 
     host: str
-    positions: Mapping[str, int]
+    ended: tuple[str, ...] = ()
     caught_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
+class HostLeaving:
+    """A host is about to be gone, with what it remembers; beside another, both stand at one position."""
+
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
 class HostEnded:
-    """A host is gone from the graph; if it was to end beside another, both stood at one position."""
+    """A host is gone from the graph."""
 
     host: str
 
@@ -61,22 +72,49 @@ class HostFailed:
     """Steps of a host failed too often; control holds it."""
 
     host: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class MembersFailed:
-    """A step of a host came to nothing because of these members; nothing has begun again yet."""
+    """A step of a host came to nothing because of these members; control holds the host."""
 
     host: str
-    queries: tuple[str, ...]
+    reasons: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What is remembered of a member is where the member goes."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class MoveFailed:
+    """What is remembered of a member could not be moved, and is where it was."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimeToTry:
+    """It is time to try again what came to nothing for a query."""
+
+    query: str
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What was recorded before a crash; only as the first event. Control has forgotten what it was asked."""
+    """What was recorded before a crash; only as the first event. Control has forgotten what it was asked.
+
+    Control holds the hosts that are recorded as held. `reserved` are names of bases whose files are still
+    there: no new host gets one.
+    """
 
     queries: tuple[QueryRecord, ...]
     hosts: tuple[HostRecord, ...]
+    reserved: frozenset[str] = frozenset()
 
 
 Event: TypeAlias = (
@@ -85,8 +123,12 @@ Event: TypeAlias = (
     | HostStarted
     | HostSettled
     | HostStepped
+    | HostLeaving
     | HostEnded
     | HostFailed
     | MembersFailed
+    | Moved
+    | MoveFailed
+    | TimeToTry
     | Restored
 )

@@ -484,7 +484,7 @@ class Engine:
         With None the policy decides again. Results are the same.
         """
         name = self._registrar.known(query)
-        self._call(lambda: self._coordinator.member_reports.ask(name, apart))
+        self._call(lambda: self._registrar.run_apart(name, apart=apart))
 
     # --- what is going on ---
 
@@ -573,7 +573,6 @@ class Engine:
             registrar.catalog,
             registrar.inputs.feeds,
             self._failing(),
-            registrar.wanted_held(),
         )
 
     def _may_read(self) -> bool:

@@ -120,17 +120,19 @@ def _alone(found: Admitted, query: Query, since: int) -> None:
 def shared_query(
     shape: Shape, running: Running, rates: Mapping[str, float], since: int
 ) -> tuple[Query, str | None]:
-    """A shared query that begins by itself, and the one of its shape that it becomes part of later, if any.
-
-    It remembers rows from its start on.
-    """
+    """A shared query that begins by itself, and the one of its shape that it becomes part of, if any."""
     base = running.later.get(shape.digest)
     if base is None:
-        own = shape.query(_name(shape, running.names))
-    else:
-        own = under_name(running.graph.queries[base], name_beside(base, running.names))
+        return host_plan(shape, _name(shape, running.names), None, rates, since), None
+    name = name_beside(base, running.names)
+    return host_plan(shape, name, running.graph.queries[base], rates, since), base
+
+
+def host_plan(shape: Shape, name: str, like: Query | None, rates: Mapping[str, float], since: int) -> Query:
+    """A shared query of a shape, like another one if there is one; it remembers rows from its start on."""
+    own = shape.query(name) if like is None else under_name(like, name)
     root = _own_since(own.root, since) if since else own.root
-    return replace(own, root=estimated(root, rates)), base
+    return replace(own, root=estimated(root, rates))
 
 
 def _name(shape: Shape, taken: Container[str]) -> str:

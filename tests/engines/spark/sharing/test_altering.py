@@ -164,7 +164,7 @@ def test_what_is_held_cannot_be_altered(spark: SparkSession, tmp_path: Path) -> 
         for n in range(3):
             engine.execute(f"CREATE CONTINUOUS QUERY q{n} AS SELECT id FROM temps WHERE id > {n};")
         engine.suspend("q1")
-        eventually(lambda: not engine.coordinator.membership.is_moving("q1"))
+        eventually(lambda: engine.coordinator.sharing.queries["q1"].phase == "running")
         with pytest.raises(QueryError, match="is held; resume it first"):
             engine.execute("ALTER QUERY q1 AS SELECT id FROM temps WHERE id > 9;")
 

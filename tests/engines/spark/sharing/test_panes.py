@@ -62,7 +62,7 @@ def test_results_are_those_of_each_window(spark: SparkSession, tmp_path: Path, p
         engine.execute(STREAMS)
         first = [f"CREATE CONTINUOUS QUERY {name} AS {sql};" for name, sql in wanted.items()]
         engine.execute("".join(first[:6]) + "CREATE CONTINUOUS QUERY doors_read AS SELECT id FROM doors;")
-        readers = engine.coordinator.planned.edges["temps"]
+        readers = engine.coordinator.sharing.plans.graph.edges["temps"]
         assert len(readers) == 1, "all of them read the same panes"
         engine.start()
         feed = Feed(engine, 3)

@@ -42,7 +42,9 @@ def written(directory: Path) -> list[int]:
 
 
 def ended(engine: Engine) -> bool:
-    return not engine.coordinator.mailbox.call(lambda: engine.coordinator.log.get("stopping", {}))
+    return not engine.coordinator.mailbox.call(
+        lambda: any(one.is_stopping for one in engine.coordinator.sharing.queries.values())
+    )
 
 
 def test_drops_and_stops_of_all_kinds(engine: Engine, tmp_path: Path) -> None:

@@ -115,11 +115,12 @@ class Life:
         log = coordinator.log
 
         def quiet() -> bool:
-            busy = any(coordinator.altering.is_busy(name) for name in world.queries)
-            if busy or log.get("stopping", {}) or log.get("dropping", {}) or coordinator.drains:
+            sharing = coordinator.sharing
+            busy = any(one.phase != "running" or one.asked for one in sharing.queries.values())
+            if busy or log.get("dropping", {}) or coordinator.drains:
                 return False
             held = {name for name, one in world.queries.items() if one.state == "held"}
-            if any(coordinator.is_held(name) != (name in held) for name in world.queries):
+            if any(sharing.machine.is_held(name) != (name in held) for name in world.queries):
                 return False
             return coordinator.settled() is not None
 

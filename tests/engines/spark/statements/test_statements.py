@@ -303,7 +303,7 @@ def test_a_text_that_is_overtaken_again_and_again_is_planned_where_nothing_can_c
         return admitted(*given)
 
     def replace_graph(engine: Engine) -> Graph:
-        return merge(Graph(), engine._coordinator.planned.queries.values())
+        return merge(Graph(), engine._coordinator.sharing.plans.graph.queries.values())
 
     monkeypatch.setattr(registrar, "admitted", overtaken)
     engine.execute(QUERY)

@@ -8,7 +8,7 @@ after the commit. Whatever a crash interrupts was not committed: its input is st
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TypeAlias
@@ -32,7 +32,6 @@ from penstock.control.events import (
     EstimatesChanged,
     Event,
     Output,
-    QueryResumed,
     QuerySuspended,
     StepFailed,
     StepFinished,
@@ -41,6 +40,8 @@ from penstock.control.events import (
     TimestampAdvanced,
 )
 from penstock.control.machine import Control
+from penstock.control.sharing.events import Asked, HostFailed, HostSettled, MembersFailed
+from penstock.control.sharing.records import RunApart
 from penstock.engines.spark.ingest.feeder import Ingested, LogPosition
 from penstock.engines.spark.ingest.late_rows import windows_of
 from penstock.engines.spark.ingest.relations import Relations
@@ -59,9 +60,8 @@ from penstock.engines.spark.runtime.workers import (
     StepDone,
     Workers,
 )
-from penstock.engines.spark.sharing.altering import Altering
+from penstock.engines.spark.sharing.driver import SharingDriver
 from penstock.engines.spark.sharing.member_reports import MemberReports
-from penstock.engines.spark.sharing.membership import Membership
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.prepared import Jobs
 from penstock.engines.spark.steps.progress import Progress
@@ -71,7 +71,7 @@ from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.queue_records import QueueRecords, key
 from penstock.engines.spark.storage.store import Store
 from penstock.errors import EngineError, SourceError
-from penstock.model.graph import Graph
+from penstock.plan.shared.shapes import Shaped
 
 #: Seconds between two looks at what steps cost.
 ESTIMATE_S = 2.0
@@ -119,7 +119,7 @@ class Coordinator:
     ) -> None:
         self.control, self.log, self.store, self.shared = control, log, store, shared
         self.skipped = skipped
-        self._relations, self._keep_log, self._tell = relations, keep_log, tell
+        self._relations, self._keep_log, self.say = relations, keep_log, tell
         self._garbage: list[str] = []  # files that nobody needs once the transaction is through
         self.results = Results(log, deliveries, shared, self._garbage)
         self.progress = Progress(log, self._garbage)
@@ -130,18 +130,15 @@ class Coordinator:
         self._workers = Workers(
             workers, self.progress, jobs, store, relations, self.results, self.mailbox.send
         )
-        self.failures: dict[str, str] = {}
+        self.lost_windows: dict[str, str] = {}  # why, of queries that have ended
         self.standings: dict[str, LogPosition] = {}  # where each stream's log stands, as committed
-        self.draining: set[str] = set()  # queries whose open windows are to be put out when they end
         self.drains = Drains(log, self.progress, store, shared, deliveries, self._garbage)
         #: What to do when a one-time query has its window.
         self.finished: Callable[[str], None] = lambda _: None
         #: What to do when something runs no more.
         self.stopped_running: Action = lambda: None
-        self.planned = Graph()  # with all queries that were accepted
-        self.membership = Membership(self)
+        self.sharing: SharingDriver
         self.member_reports = MemberReports(self)
-        self.altering = Altering(self)
         self.retention = Retention(self)
         self.monitor = Monitor()
         self.totals = Totals()
@@ -236,6 +233,7 @@ class Coordinator:
         """Asks control, and does as it says."""
         for command in self.control.handle(event):
             self._obey(command)
+        self.sharing.flush()
         self._queued_bytes = self.control.queued_bytes()
         self.totals.max_queue_bytes = max(self.totals.max_queue_bytes, self._queued_bytes)
 
@@ -249,21 +247,17 @@ class Coordinator:
                 self.mailbox.at(at_s, lambda: self.handle(Ticked(self.now())))
             case QueryStarted(query, starts):
                 self._started(query, dict(starts))
-            case Settled(query, positions):
-                self.membership.settled(query, positions)
-                self.altering.settled(query, positions)
-            case SplitOff(query):
-                self.membership.split_off(query)
-            case Rejoin(query):
-                self.membership.come_together(query)
+            case Settled(query, _, on_behalf_of):
+                self.sharing.post(HostSettled(query, on_behalf_of))
+            case SplitOff(query) | Rejoin(query):
+                if query in self.sharing.queries:
+                    self.sharing.post(Asked(query, RunApart(isinstance(command, SplitOff))))
             case QueryEnded(query, ends):
-                self._ended(query, dict(ends))
+                self.sharing.ended(query, dict(ends))
             case QueryFailed(query, reason):
+                self.sharing.post(HostFailed(query, reason))
                 for name in self.shared.queries(query):
-                    self.failures[name] = reason
-                    self._tell(
-                        f"query '{name}' is suspended, since a step of it failed three times: {reason}"
-                    )
+                    self.say(f"query '{name}' is suspended, since a step of it failed three times: {reason}")
             case AskTimestamp(stream):
                 queue_ = self.control.stream_queue(stream)
                 if queue_.register_s > float("-inf"):
@@ -280,7 +274,13 @@ class Coordinator:
 
     def runs(self, query: str) -> bool:
         """Whether a query runs or will, by itself or as a member."""
-        return query in self.planned.queries or self.shared.of(query) is not None
+        return query in self.sharing.queries
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """Why queries have failed, or what they have lost in the end."""
+        failed = {name: one.failed for name, one in self.sharing.queries.items() if one.failed is not None}
+        return {**self.lost_windows, **failed}
 
     def settled(self) -> bool | None:
         """Whether all rows that came in are processed; None if that may still be; asked between two events.
@@ -299,7 +299,9 @@ class Coordinator:
         }
         if not waiting:
             return True
-        held = all(self.is_held(name) for query in waiting for name in self.shared.queries(query))
+        held = all(
+            self.sharing.machine.is_held(name) for query in waiting for name in self.shared.queries(query)
+        )
         return False if held else None  # or one is held for a moment, while a member comes or goes
 
     def drop_stream(self, stream: str) -> None:
@@ -325,20 +327,6 @@ class Coordinator:
             if batch.leaf == stream
         ]
         return min(offsets, default=self.control.stream_queue(stream).offset)
-
-    def hold(self, query: str, *, held: bool, briefly: bool = False) -> None:
-        """Holds a query of the graph, or lets it go on; `briefly` is forgotten by a crash."""
-        suspended = {*self.log.get("suspended", [])}
-        if not briefly:
-            self.log.set("suspended", sorted(suspended | {query} if held else suspended - {query}))
-        event = QuerySuspended if held else QueryResumed
-        self.handle(event(self.now(), query))
-
-    def is_held(self, query: str) -> bool:
-        """Whether a query waits for somebody to resume it."""
-        runs_as = self.shared.runs_as(query)
-        failed = query in self.failures and self.control.is_held(runs_as)
-        return failed or runs_as in self.log.get("suspended", [])
 
     @property
     def queued_bytes(self) -> float:
@@ -396,9 +384,11 @@ class Coordinator:
             self._undo(message)
             return
         for query, reason in message.culprits.items():
-            self.failures[query] = reason
-            self._tell(f"query '{query}' is suspended, since a step of it failed: {reason}")
-        self.membership.exclude(list(message.culprits), partial(self._undo, message))
+            self.say(f"query '{query}' is suspended, since a step of it failed: {reason}")
+        host = self.shared.runs_as(next(iter(message.culprits)))
+        self.handle(QuerySuspended(self.now(), host))  # before anything begins again
+        self._undo(message)
+        self.sharing.tell(MembersFailed(host, message.culprits))
 
     def _undo(self, message: StepBroken) -> None:
         self.handle(StepFailed(self.now(), message.command.step, message.reason))
@@ -425,8 +415,7 @@ class Coordinator:
             self.records.put(key(port, graph), self.control.queues[port].tail - 1, batch)
         for edge in unit.place.sinks:
             query = graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
-            if query in self.shared:
-                self.membership.stepped(query)
+            self.sharing.stepped(query)
 
     def _count(self, message: StepDone) -> None:
         command, result = message.command, message.result
@@ -458,10 +447,8 @@ class Coordinator:
         """Another cut: new units get their jobs, and where everything stands is written anew."""
         graph = self.control.graph
         if graph is not self.progress.graph:
-            for query in sorted(query for query in self.draining if query not in graph.queries):
-                self.draining.discard(query)
-                self.drain(query)
-            self.membership.regraphing(graph)
+            for host in [name for name in self.progress.graph.queries if name not in graph.queries]:
+                self.sharing.leaving(host)
             self.progress.regraph(graph)
         self._workers.equip(self.control.units)
         self.records.write(command.units, self.control.queues, graph)
@@ -503,8 +490,8 @@ class Coordinator:
                 self.results.lives.setdefault(drain.query, {})["lost"] = reason
                 self.results.put_life(drain.query)
                 if not self.runs(drain.query):
-                    self.failures[drain.query] = reason
-                self._tell(f"query '{drain.query}': {reason}")
+                    self.lost_windows[drain.query] = reason
+                self.say(f"query '{drain.query}': {reason}")
         else:
             if staged is not None:
                 self._deliver((staged,), {})
@@ -527,9 +514,14 @@ class Coordinator:
                 self.put_out_of_nothing(query)
             if query not in self.shared:
                 self.misses_from_now(query)
-        if query in self.shared:
-            self.membership.begun(query, starts)
-        self.altering.begun(query, starts)
+        self.sharing.started(query, starts)
+
+    def join(self, host: str, members: Sequence[tuple[str, Shaped]]) -> None:
+        """Queries become members of a shared query: from now on, or from when that begins."""
+        tails: dict[str, int] = {}
+        if host in self.control.graph.queries:
+            tails = {name: self.control.stream_queue(name).offset for name in self.shared.get(host).streams}
+        self.shared.join(host, members, tails, after_end=self.have_ended(tails))
 
     def misses_from_now(self, query: str) -> None:
         """Late rows that a query misses count from now on, for what it runs as."""
@@ -544,22 +536,6 @@ class Coordinator:
             reader.cursor < queue_.tail and any(edge.reader in own for edge in reader.edges)
             for queue_ in self.control.queues.values()
             for reader in queue_.readers
-        )
-
-    def _ended(self, query: str, ends: dict[str, int]) -> None:
-        self.mailbox.soon(self.stopped_running)
-        suspended = self.log.get("suspended", [])
-        if query in suspended:
-            self.log.set("suspended", [name for name in suspended if name != query])
-        if self.altering.replaced(query, ends):
-            return
-        if query in self.shared:
-            self.membership.ended(query)
-        self.results.ended(query, ends)
-        self.failures.pop(query, None)
-        self.log.drop_query(query)
-        self.log.set(
-            "stopping", {n: drain for n, drain in self.log.get("stopping", {}).items() if n != query}
         )
 
     # --- estimates ---

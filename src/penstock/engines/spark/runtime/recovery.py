@@ -120,7 +120,7 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
             tuple(stood.queries),
             tuple(stood.units.values()),
             tuple(contents),
-            tuple(name for name in coordinator.log.get("suspended", []) if name in stood.graph.queries),
+            tuple(host.name for host in coordinator.log.sharing_hosts() if host.held and host.begun),
             {name: weight for name, weight in weights.items() if name in stood.graph.queries},
         )
     )

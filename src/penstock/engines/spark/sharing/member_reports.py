@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.control.events import MembersChanged
-from penstock.model.qos import QoS
 from penstock.policies.apart import MemberFacts
 
 if TYPE_CHECKING:
     from penstock.engines.spark.runtime.coordinator import Coordinator
-
-_ASKED = "asked apart"
 
 
 class MemberReports:
@@ -20,7 +16,6 @@ class MemberReports:
 
     def __init__(self, coordinator: Coordinator) -> None:
         self._of = coordinator
-        self.wish_of: Callable[[str], QoS] = lambda _: QoS()
         self._told: dict[str, tuple[MemberFacts, ...]] = {}
         self._counted: dict[str, int] = {}  # rows of each member when last looked
         self._shares: dict[str, float] = {}
@@ -37,24 +32,23 @@ class MemberReports:
 
     def _members(self) -> dict[str, tuple[MemberFacts, ...]]:
         """Members by the shared query they belong to; without those that are held or about to go."""
-        asked, held = self._of.log.get(_ASKED, {}), {*self._of.log.get("suspended", [])}
+        sharing = self._of.sharing
         found: dict[str, list[MemberFacts]] = {}
         for shared in self._of.shared:
-            if shared.name in held or shared.base not in self._of.shared:
+            host = sharing.hosts.get(shared.name)
+            if host is None or host.held or shared.base not in self._of.shared:
                 continue
             for member in shared.members.values():
-                if member.ends is None and not self._of.membership.is_leaving(member.query):
-                    found.setdefault(shared.base, []).append(
-                        self._member(member.query, asked.get(member.query))
-                    )
+                record = sharing.queries[member.query]
+                if not record.is_stopping:
+                    found.setdefault(shared.base, []).append(self._member(member.query, record.prefers_apart))
         return {base: tuple(sorted(members, key=lambda one: one.query)) for base, members in found.items()}
 
-    def _member(self, query: str, asked: bool | None) -> MemberFacts:
-        wish = self.wish_of(query)
+    def _member(self, query: str, prefers_apart: bool | None) -> MemberFacts:
+        wish = self._of.sharing.wish_of(query)
         share = round(self._shares.get(query, 0.0), 1)  # or control would be told of every little change
-        return MemberFacts(
-            query, wish.weight, wish.latency_s, share, asked, self._of.membership.runs_apart(query)
-        )
+        apart = self._of.sharing.machine.runs_apart(query)
+        return MemberFacts(query, wish.weight, wish.latency_s, share, prefers_apart, apart)
 
     def _count(self) -> None:
         """Each member's part of the rows that were put out since the last look."""
@@ -71,9 +65,3 @@ class MemberReports:
         known = {member.query for shared in self._of.shared for member in shared.members.values()}
         self._counted = {query: rows for query, rows in self._counted.items() if query in known}
         self._shares = {query: share for query, share in self._shares.items() if query in known}
-
-    def ask(self, query: str, apart: bool | None) -> None:
-        """Somebody wants a member to run apart, or not to; None leaves it to the policy."""
-        asked = {**self._of.log.get(_ASKED, {}), query: apart}
-        self._of.log.set(_ASKED, {name: value for name, value in asked.items() if value is not None})
-        self._of.estimate()

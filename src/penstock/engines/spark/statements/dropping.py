@@ -57,5 +57,5 @@ class Dropping:
         return streams | tables
 
     def _queries(self) -> Iterator[Query]:
-        yield from self._coordinator.planned.queries.values()
+        yield from self._coordinator.sharing.plans.graph.queries.values()
         yield from self._coordinator.control.graph.queries.values()

@@ -6,19 +6,23 @@ changed (`statements` says how).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from penstock.control.events import (
-    Event,
-    PolicyChanged,
-    QueriesSubmitted,
-    QueryStopped,
-    WeightChanged,
+from penstock.control.events import Event, PolicyChanged
+from penstock.control.sharing import events as sharing_events
+from penstock.control.sharing.records import (
+    Alter,
+    Hold,
+    HostRecord,
+    PreferApart,
+    Request,
+    Resume,
+    Stop,
 )
 from penstock.engines.spark.ingest.feeder import Feed
 from penstock.engines.spark.ingest.relations import Relations
@@ -30,8 +34,9 @@ from penstock.engines.spark.results.sinks.base import Sink
 from penstock.engines.spark.results.sinks.columns import result_columns
 from penstock.engines.spark.runtime import recovery
 from penstock.engines.spark.runtime.coordinator import Coordinator
-from penstock.engines.spark.sharing.altering import Alteration
-from penstock.engines.spark.sharing.shared import Shared
+from penstock.engines.spark.sharing.driver import SharingDriver
+from penstock.engines.spark.sharing.host_plans import HostPlans, facts
+from penstock.engines.spark.sharing.older_states import take_over
 from penstock.engines.spark.statements.dropping import Dropping
 from penstock.engines.spark.statements.inputs import Inputs
 from penstock.engines.spark.statements.outputs import Outputs, Places
@@ -47,19 +52,13 @@ from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import PenstockError, PolicyError, QueryError, closest
 from penstock.model.qos import QoS
 from penstock.model.query import Query
-from penstock.plan import document
-from penstock.plan.canonical import canonical
-from penstock.plan.shared.remembering import remembered_s
-from penstock.plan.shared.shapes import Shape, Shaped, on_top
-from penstock.plan.shared.templates import Templates
 from penstock.plan.shared.together import (
     Admitted,
     Running,
     admitted,
     may_share,
-    shared_query,
 )
-from penstock.plan.sharing import merge, remove
+from penstock.plan.sharing import merge
 from penstock.policies.parsing import parse
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read
@@ -72,9 +71,6 @@ from penstock.sql.reading.statements import (
     StopQuery,
 )
 from penstock.sql.session import Answer, apply
-
-#: The queries that somebody wants held: some may still be on their way from one shared query to another.
-_TO_HOLD = "to hold"
 
 
 class Registrar:
@@ -102,19 +98,13 @@ class Registrar:
         self.dropping = Dropping(log, coordinator, self.inputs)
         distributor = Distributor(places.out, places.format, coordinator, log, deliveries, tell)
         self.outputs = Outputs(places, coordinator.shared, deliveries, distributor)
-        self._since = 0
-        self._templates = Templates()
-        self._shapes: dict[str, str] = {}  # of queries that run alone and could be members
-        self._when_resumed: dict[str, list[Callable[[], None]]] = {}  # what is to be done to who is held
         self.catalog = Catalog()
         self.begun = False  # whether rows have come in: who comes now comes later
+        self._plans = HostPlans(log)
+        self._sharing = SharingDriver(coordinator, self._plans, self.outputs.open, self._wish, self._rates)
+        coordinator.sharing = self._sharing
         coordinator.shared.number_of = self.inputs.number_of
         coordinator.finished = partial(self.stop, drain=False)
-        coordinator.membership.opened = self.outputs.open
-        coordinator.membership.regrouped = self._weigh
-        coordinator.altering.opened = self._open_altered
-        coordinator.altering.again = self._alter
-        coordinator.member_reports.wish_of = self._wish
 
     # --- statements ---
 
@@ -123,19 +113,20 @@ class Registrar:
         self._check_names(asked)
         for query in asked.altered:
             self._check_alterable(query.name)
-        return Ground(self._running(), self.catalog.rates(), self._since + 1 if self.begun else 0)
+        since = self._plans.since + 1 if self.begun else 0
+        return Ground(self._running(), self.catalog.rates(), since)
 
     def plan(self, asked: Asked, ground: Ground) -> Admitted:
         """The plans that will run. For any thread, one text after the other; nobody waits for it."""
         for policy in asked.policies:
             check_policy(policy)
         for query in asked.altered:
-            self._shaped(query)
+            self._plans.shaped(query)
         queries = list(asked.created.values())
         for query in queries:
             if query.one_time:
                 window_us(query)
-        return admitted(queries, ground.running, self._templates, ground.rates, ground.since)
+        return admitted(queries, ground.running, self._plans.templates, ground.rates, ground.since)
 
     def apply(self, prepared: Prepared, ground: Ground, found: Admitted) -> list[Answer]:
         """Does what a text asks for. What is refused here is refused before anything has changed.
@@ -153,8 +144,9 @@ class Registrar:
     def _check_names(self, asked: Asked) -> None:
         """A name that had been another's is free once that one is gone."""
         reads = self.dropping.read()
-        stopping = {name.lower() for name in self._log.get("stopping", {})}
-        running = {name.lower(): name for name in asked.before.queries if self._runs(name)}
+        records = self._sharing.queries
+        stopping = {name.lower() for name, one in records.items() if one.is_stopping}
+        running = {name.lower() for name in asked.before.queries if name in records}
         for name in asked.created:
             if name.lower() in stopping:
                 raise StillThereError(f"a query '{name}' is still ending; try again when it has ended")
@@ -184,10 +176,10 @@ class Registrar:
             self._drop_input(one)
             self.inputs.number(one.before, one.after)
         self.inputs.add(prepared.inputs)
-        self._coordinator.planned = found.graph
+        for query in asked.created.values():
+            self._plans.created(query)
         if self.begun and asked.created:
-            self._since += 1
-            self._log.set("since", self._since)
+            self._plans.next_since()
         self._start(found, own)
         for one in asked.effects:
             self._effect(one, prepared.sinks)
@@ -204,46 +196,48 @@ class Registrar:
 
     def _running(self) -> Running:
         """What runs, for those that come."""
-        shared, planned = self._coordinator.shared, self._coordinator.planned
+        machine, hosts = self._sharing.machine, self._sharing.hosts.values()
+        bases = [one for one in hosts if one.is_base and one.shape is not None and not one.ends]
+        at_once = [one for one in bases if machine.takes_in(one) or not (self.begun or one.held)]
+        later = [one for one in bases if one.shape is not None and one.shape.absorbs]
         return Running(
-            planned,
-            {one.digest: one.name for one in shared if self._takes_in(one)},
-            {one.digest: one.name for one in shared if self._takes_in_later(one)},
-            frozenset(self._shapes.values()),
-            frozenset([*planned.queries, *(one.name for one in shared), *shared.bases()]),
+            self._plans.graph,
+            {one.shape.digest: one.name for one in at_once if one.shape is not None},
+            {one.shape.digest: one.name for one in later if one.shape is not None},
+            frozenset(self._plans.alone.values()),
+            frozenset([*self._sharing.hosts, *machine.book.reserved, *self._coordinator.shared.bases()]),
         )
-
-    def _takes_in(self, shared: Shared) -> bool:
-        """Whether a shared query takes in newcomers: it is not about to end, nor split off."""
-        runs = shared.name in self._coordinator.planned.queries
-        return runs and shared.base == shared.name and (shared.instant or not self.begun)
-
-    def _takes_in_later(self, shared: Shared) -> bool:
-        """Whether others of its shape that begin by themselves can become part of a shared query."""
-        planned = self._coordinator.planned.queries.get(shared.name)
-        return planned is not None and shared.base == shared.name and remembered_s(planned.root) is not None
 
     def _start(self, found: Admitted, own: Mapping[str, Sink]) -> None:
         shapes = {query.name: shape for query, shape in found.shared}
+        hosts = []
         for query in found.queries:
-            self._log.put_query(query.name, document.write(query), {})
             self._begin_anew(query.name)
+            host = HostRecord(query.name, query.name)
             if query.name in shapes:
-                self._open_shared(query, shapes[query.name], found.joining.get(query.name))
+                shape, base = shapes[query.name], found.joining.get(query.name)
+                self._coordinator.shared.create(query, shape, base)
+                host = HostRecord(
+                    query.name, base or query.name, facts(shape, query), returns=base is not None
+                )
+            hosts.append(host)
             self.outputs.open(query, own.get(query.name))
             self._note_one_time(query)
-        self._shapes |= found.shapes
+        self._plans.admit(found)
         for name, members in found.members.items():
             for query_name, _ in members:
                 self._begin_anew(query_name)
-            self._coordinator.membership.join(name, members)
-        if found.queries:
-            self._handle(QueriesSubmitted(self._coordinator.now(), tuple(found.queries)))
-        for name in found.members:
-            self._weigh(name)
+            self._coordinator.join(name, members)
+        joined = {query: name for name, members in found.members.items() for query, _ in members}
+        alone = {query.name: query.name for query in found.alone}
+        if alone or joined:
+            self._sharing.tell(sharing_events.Admitted({**alone, **joined}, tuple(hosts)))
         for query in found.alone:
-            if query.stop_s is not None:
-                self._coordinator.mailbox.at(query.stop_s, partial(self.stop, query.name, drain=False))
+            self._stop_in_time(query)
+
+    def _stop_in_time(self, query: Query) -> None:
+        if query.stop_s is not None:
+            self._coordinator.mailbox.at(query.stop_s, partial(self.stop, query.name, drain=False))
 
     def _begin_anew(self, name: str) -> None:
         """Another query may have had that name, of which nothing is left in the new one's results."""
@@ -262,7 +256,7 @@ class Registrar:
             case StopQuery(name=name, drain=drain):
                 self.stop(called(name, one.before.queries), drain=drain)
             case AlterQuery(name=name):
-                self._weigh(self._coordinator.shared.runs_as(called(name, one.before.queries)))
+                self._sharing.weigh(self._coordinator.shared.runs_as(called(name, one.before.queries)))
             case CreateSink(name=name) if name in sinks and one.after.sinks[name] is self.catalog.sinks[name]:
                 self.outputs.add(self.catalog.sinks[name], sinks[name])
             case Drop(kind="sink", name=name):
@@ -272,45 +266,23 @@ class Registrar:
                 self.stop(stopped, drain=False)
                 self._coordinator.results.readers.drop(stopped)
                 self._coordinator.drains.cancel(stopped)
-                self._coordinator.failures.pop(stopped, None)
+                self._coordinator.lost_windows.pop(stopped, None)
             case SetPolicy(policy=policy):
                 self.switch(policy)
             case _:
                 pass
 
-    def _weigh(self, name: str) -> None:
-        """A query counts for what was asked, a shared one for its weightiest member."""
-        if name in self._coordinator.planned.queries:
-            self._handle(WeightChanged(self._coordinator.now(), name, self._weight(name)))
-
     def _wish(self, name: str) -> QoS:
         known = self.catalog.queries.get(name)
         return known.qos if known is not None else QoS()
 
-    def _weight(self, name: str) -> float:
-        known = (self.catalog.queries.get(one) for one in self._coordinator.shared.queries(name))
-        return max((query.qos.weight for query in known if query is not None), default=1.0)
+    def _rates(self) -> Mapping[str, float]:
+        return self.catalog.rates()
 
     def stop(self, name: str, *, drain: bool) -> None:
         """Takes a query out, if it runs."""
-        if self._runs(name):
-            self._log.set("stopping", {**self._log.get("stopping", {}), name: drain})
-            self._want_held(name, held=False)
-        if self._later(name, partial(self.stop, name, drain=drain)):
-            return
-        self._shapes.pop(name, None)
-        self._when_resumed.pop(name, None)
-        if self._coordinator.shared.of(name) is not None:
-            self._coordinator.membership.stop(name, drain=drain)
-        elif name in self._coordinator.planned.queries:
-            if drain and self._coordinator.is_held(name):
-                drain = name not in self._coordinator.failures
-                if drain:
-                    self._coordinator.hold(name, held=False)  # to process what waits
-            self._coordinator.planned = remove(self._coordinator.planned, name)
-            if drain:
-                self._coordinator.draining.add(name)
-            self._handle(QueryStopped(self._coordinator.now(), name, drain))
+        if name in self._sharing.queries:
+            self._sharing.tell(sharing_events.Asked(name, Stop(drain)))
 
     def switch(self, policy: str) -> None:
         """Another policy from now on."""
@@ -320,105 +292,37 @@ class Registrar:
     # --- something else while it runs ---
 
     def _check_alterable(self, name: str) -> None:
-        if self._coordinator.is_held(name) and not self._failed_alone(name):
-            raise QueryError(f"query '{name}' is held; resume it first, or stop it and create another")
-        if not self._runs(name) and not self._coordinator.altering.is_busy(name):
+        if name not in self._sharing.queries:
             raise QueryError(f"query '{name}' does not run yet; stop it and create another")
-
-    def _failed_alone(self, name: str) -> bool:
-        """Whether a query that runs by itself has failed: it may become something else that does not."""
-        held = name in self._log.get("suspended", [])
-        return name in self._coordinator.failures and self._coordinator.shared.of(name) is None and not held
+        query, host = self._sharing.queries[name], self._sharing.machine.host_of(name)
+        failed_alone = query.failed is not None and not host.shared and not query.held
+        if self._sharing.machine.is_held(name) and not failed_alone:
+            raise QueryError(f"query '{name}' is held; resume it first, or stop it and create another")
 
     def _alter(self, query: Query) -> None:
         """A query is that from now on, as soon as nothing else is going on with it."""
-        coordinator, shared = self._coordinator, self._coordinator.shared
-        name, again = query.name, partial(self._alter, query)
-        if self._later(name, again) or not self._runs(name):
-            return
-        if coordinator.is_held(name) and not self._failed_alone(name):  # it has failed meanwhile
-            self._when_resumed.setdefault(name, []).append(again)
-            return
-        found = shared.of(name)
-        if found is not None and coordinator.membership.is_moving(name, again):
-            return
-        form = self._shaped(query)
-        digest = form.shape.digest
-        if found is not None and found[0].digest == digest and self._takes_in(found[0]):
-            coordinator.altering.begin(Alteration(query, form, found[0].name))
-            return
-        self._since += 1
-        self._log.set("since", self._since)
-        own, base = shared_query(form.shape, self._running(), self.catalog.rates(), self._since)
-        self._shapes.pop(name, None)
-        coordinator.altering.begin(Alteration(query, form, shared.runs_as(name), own, base))
-
-    def _shaped(self, query: Query) -> Shaped:
-        return self._templates.shaped(query) or on_top(canonical(query))
-
-    def _open_altered(self, alteration: Alteration) -> None:
-        """A shared query that is to go on for another query."""
-        query = alteration.new
-        assert query is not None
-        self._log.put_query(query.name, document.write(query), {})
-        self._log.put_results([(query.name, {})])
-        self._open_shared(query, alteration.shaped.shape, alteration.base)
-        self.outputs.open(query)
-
-    def _open_shared(self, query: Query, shape: Shape, base: str | None) -> None:
-        self._coordinator.shared.create(query, shape, base)
-        if base is not None:
-            self._coordinator.membership.approach(query.name, base)
-
-    def _later(self, name: str, action: Callable[[], None]) -> bool:
-        """Whether a query is being altered; something is done about it afterwards, if it runs then."""
-        if self._coordinator.altering.is_busy(name):
-            self._coordinator.altering.when_done(name, lambda: action() if self._runs(name) else None)
-            return True
-        return False
+        shape = self._plans.shaped(query).shape
+        request = Alter(self._plans.altered(query), facts(shape, shape.query(query.name)))
+        self._sharing.tell(sharing_events.Asked(query.name, request))
 
     def suspend(self, name: str) -> None:
         """Holds a query; its rows wait."""
-        self._check_wanted(name)
-        self._suspend(name)
+        self._ask(name, Hold())
 
     def resume(self, name: str) -> None:
         """Lets a query go on."""
-        self._check_wanted(name)
-        self._resume(name)
+        self._ask(name, Resume())
 
-    def _check_wanted(self, name: str) -> None:
+    def run_apart(self, name: str, *, apart: bool | None) -> None:
+        """Somebody wants a query to run apart, or not to; None leaves it to the policy."""
+        self._ask(name, PreferApart(apart))
+        self._coordinator.estimate()
+
+    def _ask(self, name: str, request: Request) -> None:
         if name in self.catalog.stopped:
             raise QueryError(f"query '{name}' is stopped; create another to go on from now")
-
-    def _suspend(self, name: str) -> None:
-        self._want_held(name, held=True)
-        if self._later(name, partial(self._suspend, name)):
-            return
-        if self._coordinator.shared.of(name) is not None:
-            self._coordinator.membership.suspend(name)
-        else:
-            self._coordinator.hold(name, held=True)
-
-    def _resume(self, name: str) -> None:
-        self._want_held(name, held=False)
-        if not self._coordinator.is_held(name) and self._later(name, partial(self._resume, name)):
-            return
-        self._coordinator.failures.pop(name, None)
-        if self._coordinator.shared.of(name) is not None:
-            self._coordinator.membership.resume(name)
-        else:
-            self._coordinator.hold(name, held=False)
-        for action in self._when_resumed.pop(name, []):
-            action()
-
-    def _want_held(self, name: str, *, held: bool) -> None:
-        wanted = {*self._log.get(_TO_HOLD, [])}
-        self._log.set(_TO_HOLD, sorted(wanted | {name} if held else wanted - {name}))
-
-    def wanted_held(self) -> frozenset[str]:
-        """The queries that somebody wants held."""
-        return frozenset(self._log.get(_TO_HOLD, []))
+        if name in self._sharing.queries:
+            self._sharing.tell(sharing_events.Asked(name, request))
 
     def _handle(self, event: Event) -> None:
         self._coordinator.handle(event)
@@ -436,32 +340,52 @@ class Registrar:
         return self.outputs.reading(query, self._columns(query), first_file)
 
     def _columns(self, query: str) -> pa.Schema:
-        return result_columns(self._coordinator.planned.queries.get(query) or self.catalog.queries[query])
+        return result_columns(self._plans.graph.queries.get(query) or self.catalog.queries[query])
 
     # --- after a crash ---
 
     def restore(self) -> None:
         """Takes up what is in the state directory; the first thing that control hears of."""
-        self._coordinator.altering.forget()
-        stood = recovery.stood(self._log)
-        definitions: dict[str, list[Query]] = {}  # what each query was asked to be, one after the other
+        coordinator = self._coordinator
         for sql, at_s in self._log.statements():
-            self._replay(sql, at_s, definitions)
+            self._replay(sql, at_s)
+        with self._log.transaction():
+            take_over(self._log, self._plans)
+        stood = recovery.stood(self._log)
+        queries = (*stood.queries, *stood.waiting)
         self.inputs.restore(stood.streams)
-        self._since = self._log.get("since", 0)
-        self._coordinator.planned = stood.graph
+        self._plans.restore(queries, merge(stood.graph, stood.waiting))
         self.begun = any(standing.batches for _, standing in stood.streams.values())
         for name, versions in stood.versions.items():
             self._relations.restore(name, versions, max(versions, default=0))
-        self._coordinator.store.keep_only(stood.files(self._relations))
-        self._coordinator.results.restore(stood.lives)
-        self._coordinator.shared.restore()
-        self._coordinator.membership.load()
+        coordinator.store.keep_only(stood.files(self._relations))
+        coordinator.results.restore(stood.lives)
+        coordinator.shared.restore()
         self._find_shapes()
         self.dropping.restore()
-        self.inputs.resume((*stood.queries, *stood.waiting), self.catalog)
+        self.inputs.resume(queries, self.catalog)
         self.inputs.sweep()
-        for query in (*stood.queries, *stood.waiting):
+        owed, files = self._restore_outputs(stood, queries)
+        unseen = self.outputs.deliveries.unseen
+        with self._log.transaction():
+            for name, names in files.items():
+                if name not in owed:
+                    self._log.drop_files(name, [one for one in names if (name, one) not in unseen])
+            weights = {query.name: self._sharing.weight_of(query.name) for query in stood.queries}
+            recovery.restore(coordinator, stood, weights)
+            coordinator.drains.restore()
+            self._sharing.restore()
+            self._go_on(stood, queries)
+            coordinator.retention.hand_over()
+            self.dropping.sweep()
+        self.outputs.deliveries.post(self._log.outbox())
+        coordinator.committed()
+
+    def _restore_outputs(
+        self, stood: recovery.Stood, queries: Iterable[Query]
+    ) -> tuple[set[str], Mapping[str, list[str]]]:
+        """Places of results; those where files cannot be renamed now, and the files that were staged."""
+        for query in queries:
             self.outputs.open(query)
             self._note_one_time(query)
         for base in self._coordinator.shared.bases():
@@ -473,22 +397,9 @@ class Registrar:
             self.outputs.open_drained(drain)
         self._coordinator.results.readers.restore()
         files = self._log.files()
-        owed = self.outputs.recover(files, self._coordinator.planned.queries)
-        unseen = self.outputs.deliveries.unseen
-        with self._log.transaction():
-            for name, names in files.items():
-                if name not in owed:
-                    self._log.drop_files(name, [one for one in names if (name, one) not in unseen])
-            weights = {query.name: self._weight(query.name) for query in stood.queries}
-            recovery.restore(self._coordinator, stood, weights)
-            self._coordinator.drains.restore()
-            self._ask_again(stood, definitions)
-            self._coordinator.retention.hand_over()
-            self.dropping.sweep()
-        self.outputs.deliveries.post(self._log.outbox())
-        self._coordinator.committed()
+        return self.outputs.recover(files, self._plans.graph.queries), files
 
-    def _replay(self, sql: str, at_s: float, definitions: dict[str, list[Query]]) -> None:
+    def _replay(self, sql: str, at_s: float) -> None:
         """Statements that were accepted once; what was altered before it began counts as created so."""
         created: set[str] = set()
         for statement in read(sql):
@@ -498,49 +409,27 @@ class Registrar:
             match statement, answer.query:
                 case CreateQuery(), Query() as query:
                     created.add(query.name)
-                    definitions[query.name] = [query]
+                    self._plans.created(query)
                 case AlterQuery(), Query() as query if query.name in created:
-                    definitions[query.name] = [query]
+                    self._plans.created(query)
                 case AlterQuery(), Query() as query:
-                    definitions[query.name].append(query)
+                    self._plans.altered(query)
 
     def _find_shapes(self) -> None:
         """The shapes of queries that run alone, for those that will come."""
         for name, query in self.catalog.queries.items():
-            if name in self._coordinator.planned.queries and may_share(query):
-                form = self._templates.shaped(query)
+            if name in self._plans.graph.queries and may_share(query):
+                form = self._plans.templates.shaped(query)
                 if form is not None:
-                    self._shapes[name] = form.shape.digest
+                    self._plans.alone[name] = form.shape.digest
 
-    def _runs(self, query: str) -> bool:
-        return self._coordinator.runs(query)
-
-    def _ask_again(self, stood: recovery.Stood, definitions: Mapping[str, Sequence[Query]]) -> None:
-        """What had been asked for and was not done yet when the engine stopped, and what has its time."""
-        coordinator = self._coordinator
-        if stood.waiting:
-            coordinator.planned = merge(coordinator.planned, stood.waiting)
-            waiting = [one for one in stood.waiting if not coordinator.membership.is_apart(one.name)]
-            if waiting:
-                self._handle(QueriesSubmitted(coordinator.now(), tuple(waiting)))
-        coordinator.membership.restore()
-        for name, asked in definitions.items():
-            if self._runs(name):
-                been = 1 + len(stood.lives.get(name, {}).get("before", ()))
-                for query in asked[been:]:
-                    self._alter(query)
-        held = {*self._log.get("suspended", [])}
-        for name in self._log.get(_TO_HOLD, []):
-            if self._runs(name) and coordinator.shared.runs_as(name) not in held:
-                self._suspend(name)
-        for query in (*stood.queries, *stood.waiting):
-            if query.stop_s is not None:
-                self._coordinator.mailbox.at(query.stop_s, partial(self.stop, query.name, drain=False))
+    def _go_on(self, stood: recovery.Stood, queries: Iterable[Query]) -> None:
+        """What has its time, and a cut as the policy wants it, whatever was under way."""
+        for query in queries:
+            self._stop_in_time(query)
             if query.one_time and stood.lives.get(query.name, {}).get("rows"):
                 self.stop(query.name, drain=False)
-        for name, drain in self._log.get("stopping", {}).items():
-            self.stop(name, drain=drain)
-        if stood.queries:  # cut as the policy wants, whatever was under way
+        if stood.queries:
             self._handle(PolicyChanged(self._coordinator.now(), self._coordinator.control.policy.text))
 
 

@@ -94,12 +94,10 @@ def look(
     catalog: Catalog,
     feeds: Mapping[str, Feed],
     failing: Mapping[str, Mapping[str, Failing]],
-    wanted_held: frozenset[str],
 ) -> Look:
     """How everything is now; to be asked between two events."""
     control, results = coordinator.control, coordinator.results
-    suspended = {*coordinator.log.get("suspended", [])}
-    stopping = coordinator.log.get("stopping", {})
+    sharing, failures = coordinator.sharing, coordinator.failures
     drained = {query for query in coordinator.drains.queries if not coordinator.runs(query)}
     queries = {}
     for name in catalog.queries:
@@ -107,11 +105,13 @@ def look(
         found = coordinator.shared.of(name)
         runs_as = found[0].name if found is not None else name
         begun = name in results.measures
+        record = sharing.queries.get(name)
+        failure = failures.get(name)
         facts = QueryFacts(
             begun=begun,
-            held=runs_as in suspended or name in wanted_held,
-            failed=name in coordinator.failures,
-            stopping=name in stopping or name in drained,
+            held=sharing.machine.is_held(name),
+            failed=failure is not None,
+            stopping=name in drained or (record is not None and record.is_stopping),
             gone=name not in drained
             and ("to" in life or (name in catalog.stopped and not coordinator.runs(name))),
         )
@@ -123,7 +123,7 @@ def look(
             life.get("rows", 0),
             life.get("rows before", 0),
             facts,
-            coordinator.failures.get(name),
+            failure,
             coordinator.skipped.counts.get(name, 0),
             results.missing.of(life),
             results.measures[name].copy() if begun else _NOTHING,
@@ -137,7 +137,7 @@ def look(
         time.time(),
         catalog,
         control.graph,
-        coordinator.planned,
+        sharing.plans.graph,
         tuple(unit.place.unit.operators for unit in control.units.values()),
         coordinator.monitor.measured,
         control.estimates,

@@ -16,6 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from penstock.control.sharing.records import HostRecord, QueryRecord
 from penstock.engines.spark.storage.records import (
     Entry,
     KnownFile,
@@ -28,7 +31,7 @@ from penstock.engines.spark.storage.store import Ref
 from penstock.errors import EngineError
 from penstock.model.batch import Batch
 
-_VERSION = 5
+_VERSION = 6
 _SKIPPED = """
 CREATE TABLE skipped (n INTEGER PRIMARY KEY, query TEXT NOT NULL, stream TEXT NOT NULL,
     position INTEGER NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (query, stream, position));
@@ -37,8 +40,13 @@ _KNOWN_FILE = """
 CREATE TABLE known_file (stream TEXT NOT NULL, path BLOB NOT NULL, size INTEGER NOT NULL,
     modified_ns INTEGER NOT NULL, PRIMARY KEY (stream, path)) WITHOUT ROWID;
 """
+_SHARING = """
+CREATE TABLE sharing_query (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE sharing_host (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
+"""
 _TABLES = f"""
 {_KNOWN_FILE}
+{_SHARING}
 {_SKIPPED}
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL);
@@ -76,6 +84,7 @@ CREATE TABLE registration (reader TEXT PRIMARY KEY, query TEXT NOT NULL, name TE
 """,
     3: _KNOWN_FILE,
     4: _SKIPPED,
+    5: _SHARING,
 }
 
 
@@ -158,6 +167,10 @@ class CommitLog:
         """A remembered value."""
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return default if row is None else json.loads(row[0])
+
+    def forget(self, key: str) -> None:
+        """A value that is not needed any more."""
+        self._db.execute("DELETE FROM meta WHERE key = ?", (key,))
 
     # --- statements and queries ---
 
@@ -257,6 +270,32 @@ class CommitLog:
             "SELECT shared, number, member FROM member ORDER BY shared, number"
         ).fetchall()
         return [(shared, number, json.loads(values)) for shared, number, values in rows]
+
+    def put_sharing_queries(self, records: Mapping[str, QueryRecord | None]) -> None:
+        """What sharing knows of queries, by name; None is gone."""
+        self._put_records("sharing_query", records)
+
+    def put_sharing_hosts(self, records: Mapping[str, HostRecord | None]) -> None:
+        """What sharing knows of hosts, by name; None is gone."""
+        self._put_records("sharing_host", records)
+
+    def _put_records(self, table: str, records: Mapping[str, QueryRecord | HostRecord | None]) -> None:
+        there = [
+            (name, msgspec.json.encode(one).decode()) for name, one in records.items() if one is not None
+        ]
+        gone = [(name,) for name, one in records.items() if one is None]
+        self._db.executemany(f"INSERT OR REPLACE INTO {table} VALUES (?, ?)", there)
+        self._db.executemany(f"DELETE FROM {table} WHERE name = ?", gone)
+
+    def sharing_queries(self) -> list[QueryRecord]:
+        """What sharing knows of all queries."""
+        rows = self._db.execute("SELECT record FROM sharing_query").fetchall()
+        return [msgspec.json.decode(text, type=QueryRecord) for (text,) in rows]
+
+    def sharing_hosts(self) -> list[HostRecord]:
+        """What sharing knows of all hosts."""
+        rows = self._db.execute("SELECT record FROM sharing_host").fetchall()
+        return [msgspec.json.decode(text, type=HostRecord) for (text,) in rows]
 
     # --- streams and queues ---
 
