@@ -235,10 +235,13 @@ class World:
 
     def step(self, host: str | None = None, to: Mapping[str, int] | None = None) -> None:
         """A host reads on, and its members get the rows."""
-        running = [name for name in self.at if name not in self.held and name not in self._standing]
-        if host is None and not running:
-            return
-        name = host or self.chance.choice(running)
+        name = host
+        if name is None:
+            stand = self.held | self._standing
+            running = [one for one in self.at if one not in stand]
+            if not running:
+                return
+            name = self.chance.choice(running)
         self._read(name, to)
         if self.sharing.awaits_steps(name):
             self.send(self._stepped(name))
@@ -384,11 +387,8 @@ class World:
 
     def fail_host(self) -> None:
         """A host fails as a whole; control may do something that it was asked in the same moment."""
-        running = sorted(
-            name
-            for name in self.at
-            if name not in self.held and name not in self._standing and name in self.sharing.book.hosts
-        )
+        stand = self.held | self._standing
+        running = sorted(name for name in self.at if name not in stand and name in self.sharing.book.hosts)
         if not running:
             return
         host = self.chance.choice(running)
@@ -473,9 +473,11 @@ class World:
         for _ in range(most):
             if self.is_calm and all(self._is_stuck(one.command) for one in self.pending):
                 break
-            self.control()
+            for _ in range(1 + len(self.pending)):
+                self.control()
+            stand = self._standing
             for name in list(self.at):
-                if name in self.at and name not in self.held and name not in self._standing:
+                if name in self.at and name not in self.held and name not in stand:
                     self.step(name, self.tails)
         return self.events - before
 

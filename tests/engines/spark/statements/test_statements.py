@@ -298,7 +298,7 @@ def test_a_text_that_is_overtaken_again_and_again_is_planned_where_nothing_can_c
         planned_by.append(threading.current_thread().name)
         if planned_by[-1] == "MainThread":
             found = admitted(*given)
-            engine._call(lambda: setattr(engine._coordinator, "planned", replace_graph(engine)))
+            engine._call(lambda: setattr(engine._coordinator.sharing.plans, "graph", replace_graph(engine)))
             return found
         return admitted(*given)
 

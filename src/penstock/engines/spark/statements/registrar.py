@@ -183,8 +183,9 @@ class Registrar:
         self._start(found, own)
         for one in asked.effects:
             self._effect(one, prepared.sinks)
-        for query in asked.altered:
-            self._alter(query)
+            altered = one.answer.query if isinstance(one.statement, AlterQuery) else None
+            if altered is not None and altered.name not in asked.created:
+                self._alter(altered)
 
     def _drop_input(self, one: Effect) -> None:
         if isinstance(one.statement, Drop) and one.after is not one.before:
