@@ -11,7 +11,7 @@ from penstock.model.window import Window
 from penstock.plan.alternates.push_select_through_union import by_position, same_columns
 from penstock.plan.alternates.space import Input, Space, inputs_of
 from penstock.plan.alternates.texts import all_read, quoted, renamed
-from penstock.plan.parts import WINDOW_TYPE, parts_of
+from penstock.plan.regrouping import WINDOW_TYPE, regrouping
 
 
 def push_aggregate_through_union(node: PlanNode, space: Space) -> Iterator[PlanNode]:
@@ -41,7 +41,7 @@ def push_aggregate_through_union(node: PlanNode, space: Space) -> Iterator[PlanN
         return
     out = space.schema(node)
     parts = [
-        parts_of(column, field, f"part_{place}")
+        regrouping(column, field, f"part_{place}")
         for place, (column, field) in enumerate(
             zip(aggregate.aggregates, out.fields[len(aggregate.keys) :], strict=True)
         )

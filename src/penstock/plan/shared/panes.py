@@ -21,7 +21,7 @@ from penstock.model.operators import Aggregate, Column, Operator, Project, outpu
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.parts import WINDOW_TYPE, Parts, parts_of
+from penstock.plan.regrouping import WINDOW_TYPE, Regrouping, regrouping
 from penstock.sql.expressions.texts import quoted
 
 #: A pane is at least this part of the shortest step, or there would be more panes than rows they save.
@@ -36,7 +36,7 @@ class _Found:
     node: PlanNode
     aggregate: Aggregate
     window: Window
-    parts: tuple[Parts, ...]
+    parts: tuple[Regrouping, ...]
     schema: Schema
 
     @property
@@ -72,7 +72,7 @@ def _found(node: PlanNode, schema: Schema) -> _Found | None:
         return None
     parts = []
     for column, field in zip(aggregate.aggregates, schema.fields[len(aggregate.keys) :], strict=True):
-        part = parts_of(column, field, f"pane_{_digest(column.expression)}")
+        part = regrouping(column, field, f"pane_{_digest(column.expression)}")
         if part is None:
             return None
         parts.append(part)

@@ -13,6 +13,7 @@ from penstock.model.window import Window
 from penstock.sql.binding.names import Scope, Visible
 from penstock.sql.binding.relation import Relation, time_origin
 from penstock.sql.binding.window_calls import WINDOW_NAMES, is_window_call, window_of_call
+from penstock.sql.expressions.aggregate_call import is_aggregate_call
 from penstock.sql.expressions.parentheses import text_of
 from penstock.sql.expressions.texts import column as column_named
 from penstock.sql.expressions.texts import columns as columns_of
@@ -20,7 +21,6 @@ from penstock.sql.expressions.texts import conjunction, is_bound_column, plain_c
 from penstock.sql.text.dialect import parse_expression
 from penstock.sql.text.places import Problem
 from penstock.sql.typing.expression_types import can_raise, type_of
-from penstock.sql.typing.functions.catalogue import find
 from penstock.sql.typing.storable import check_between
 
 #: What `window` and `session_window` are called until the aggregate has given them a column.
@@ -48,17 +48,6 @@ def with_window_names(scope: Scope) -> Scope:
     """The scope of a SELECT with GROUP BY: `window` means the window, unless a column is called so."""
     extra = tuple(Visible("", name, quoted(_WINDOW)) for name in WINDOW_NAMES)
     return replace(scope, extra=extra)
-
-
-def is_aggregate_call(tree: exp.Expr) -> bool:
-    """Whether this is a call of an aggregate function, with what belongs to it."""
-    match tree:
-        case exp.Filter() | exp.WithinGroup() | exp.IgnoreNulls() | exp.RespectNulls():
-            return is_aggregate_call(tree.this)
-        case exp.Anonymous():
-            found = find(tree.name)
-            return found is not None and found.kind == "aggregate"
-    return False
 
 
 def aggregate_calls(tree: exp.Expr) -> Iterator[exp.Expr]:

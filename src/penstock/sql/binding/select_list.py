@@ -8,9 +8,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.model.operators import Column
-from penstock.sql.binding.grouping import Item, aggregate_calls, is_aggregate_call
+from penstock.sql.binding.grouping import Item, aggregate_calls
 from penstock.sql.binding.names import Scope
 from penstock.sql.binding.window_calls import is_window_call
+from penstock.sql.expressions.aggregate_call import is_aggregate_call
 from penstock.sql.expressions.parentheses import text_of
 from penstock.sql.text.dialect import render
 from penstock.sql.typing.storable import check_between

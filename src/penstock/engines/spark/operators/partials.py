@@ -4,7 +4,8 @@
 and gives three lists of SQL: `partial` over rows, `merge` over what partial or merge gave, `finish` over what
 merge gave for the last time. Parts may be merged in any order, and more than once. Where one function cannot
 be had from parts, `raw` says that rows have to be kept, of which `columns` are needed; `finish_raw` then
-aggregates them at once. What each function does is in `partial_rules`.
+aggregates them at once. The parts of each function are in `sql/expressions/aggregate_parts`, what it is over
+rows in `over_rows`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.engines.spark.operators.aggregate_call import read_call
-from penstock.engines.spark.operators.partial_rules import Order, direct, in_sequence, parts_of
+from penstock.engines.spark.operators.over_rows import in_sequence, over_rows
 from penstock.model.operators import Column
 from penstock.model.schema import Schema
-from penstock.sql.binding.grouping import is_aggregate_call
+from penstock.sql.expressions.aggregate_call import is_aggregate_call, read_call
+from penstock.sql.expressions.aggregate_parts import parts_of
+from penstock.sql.expressions.row_order import Order
 from penstock.sql.expressions.texts import columns as columns_of
 from penstock.sql.expressions.texts import quoted
 from penstock.sql.text.dialect import parse_expression, render
@@ -99,16 +101,17 @@ class _Decomposition:
     def _finished_raw(self, tree: exp.Expr) -> str:
         call = read_call(tree, self._schema)
         self.in_sequence |= in_sequence(call)
-        return direct(call, self._order)
+        return over_rows(call, self._order)
 
     def _finished(self, tree: exp.Expr) -> str:
-        parts = parts_of(read_call(tree, self._schema), self._order)
-        if parts is None:
+        call = read_call(tree, self._schema)
+        parts = parts_of(call, self._order)
+        if parts is None or call.type == "void":  # of which no column can be kept
             self.raw = True
             return "NULL"
-        names = [self._names.setdefault(text, f"__p{len(self._names)}") for text in parts.partial]
-        for name, text in zip(names, parts.merge, strict=True):
-            self._merge[name] = text.format(*names)
+        names = [self._names.setdefault(part.over_rows, f"__p{len(self._names)}") for part in parts.kept]
+        for name, part in zip(names, parts.kept, strict=True):
+            self._merge[name] = part.merge_again.format(*names)
         return parts.finish.format(*names)
 
 

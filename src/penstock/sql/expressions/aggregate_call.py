@@ -10,6 +10,7 @@ from sqlglot import exp
 from penstock.model.schema import Schema
 from penstock.sql.text.dialect import render
 from penstock.sql.typing.expression_types import TypeProblem, type_of
+from penstock.sql.typing.functions.catalogue import find
 
 Nulls = Literal["", "ignore", "respect"]
 
@@ -33,6 +34,17 @@ class AggregateCall:
     def filtered(self, aggregate: str) -> str:
         """Another aggregate, over the same rows."""
         return f"{aggregate} FILTER (WHERE {self.condition})" if self.condition else aggregate
+
+
+def is_aggregate_call(tree: exp.Expr) -> bool:
+    """Whether this is a call of an aggregate function, with what belongs to it."""
+    match tree:
+        case exp.Filter() | exp.WithinGroup() | exp.IgnoreNulls() | exp.RespectNulls():
+            return is_aggregate_call(tree.this)
+        case exp.Anonymous():
+            found = find(tree.name)
+            return found is not None and found.kind == "aggregate"
+    return False
 
 
 def read_call(tree: exp.Expr, schema: Schema) -> AggregateCall:
