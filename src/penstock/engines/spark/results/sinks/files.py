@@ -20,7 +20,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.engines.spark.results.sinks.compaction import finish_compaction
 from penstock.engines.spark.results.sinks.disk import (
     STAGING,
     make_directories,
@@ -128,7 +127,6 @@ class FileSink:
                 return
             with reported("recover", self._root):
                 make_directories(self._staging)
-                finish_compaction(self._root)
                 for name in self._owed:
                     self._rename(name)
                 for path in self._staging.iterdir():
