@@ -34,6 +34,7 @@ from penstock.policies.parsing import parse
 from penstock.sql.text.quantities import shown_bytes
 
 HERE = Path(__file__).parent
+_WORKERS = 2
 #: Rows per second of each stream in quiet, busy and ordinary hours.
 RATES = {
     "motion": (20, 400, 100),
@@ -204,7 +205,6 @@ def play(
     err: Console,
     *,
     live: bool,
-    workers: int = 2,
     master: str | None = None,
     conf: Sequence[str] = (),
 ) -> Day:
@@ -214,10 +214,10 @@ def play(
     settings = read_conf(conf)
     err.print("starting Spark …", highlight=False)
     stops_spark = not session.is_running()
-    spark = session.make(workers, master, brief=True, conf=settings)
+    spark = session.make(_WORKERS, master, brief=True, conf=settings)
 
     def engine_for(policy: str) -> Engine:
-        return Engine(policy=policy, workers=workers, base_dir=HERE, spark=spark, tell=_teller(err))
+        return Engine(policy=policy, workers=_WORKERS, base_dir=HERE, spark=spark, tell=_teller(err))
 
     with interruptible(err):
         try:

@@ -10,9 +10,11 @@ import pyarrow as pa
 
 #: Sums of doubles depend on how they are grouped, in batch as well.
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
+#: Rows of each kind that a difference shows.
+_MOST_SHOWN = 3
 
 
-def difference(ours: pa.Table, theirs: pa.Table, most: int = 3) -> str | None:
+def difference(ours: pa.Table, theirs: pa.Table) -> str | None:
     """What is in one and not in the other, in a few lines; None if nothing is."""
     if len(ours.column_names) != len(theirs.column_names):
         return f"columns {', '.join(ours.column_names)} instead of {', '.join(theirs.column_names)}"
@@ -37,8 +39,8 @@ def difference(ours: pa.Table, theirs: pa.Table, most: int = 3) -> str | None:
     if not extra and not missing:
         return None
     lines = [f"{len(extra)} rows too many, {len(missing)} missing, of {len(right)}"]
-    lines += [f"  too many: {_shown(row)}" for row in extra[:most]]
-    lines += [f"  missing:  {_shown(row)}" for row in missing[:most]]
+    lines += [f"  too many: {_shown(row)}" for row in extra[:_MOST_SHOWN]]
+    lines += [f"  missing:  {_shown(row)}" for row in missing[:_MOST_SHOWN]]
     return "\n".join(lines)
 
 

@@ -47,9 +47,9 @@ def at_times(times_s: Floats, *, blocking: bool = False) -> Arrivals:
     return Arrivals(at_s, np.append(first, len(times_s)), times_s)
 
 
-def fixed_rate(rate: float, rows: int, start_s: float = 0.0) -> Arrivals:
+def fixed_rate(rate: float, rows: int) -> Arrivals:
     """Rows in equal intervals."""
-    return at_times(start_s + np.arange(rows) / rate)
+    return at_times(np.arange(rows) / rate)
 
 
 def poisson(rate: float, rows: int, rng: np.random.Generator) -> Arrivals:

@@ -54,7 +54,6 @@ class Simulation:
         script: Iterable[Event] = (),
         recorder: Recorder | None = None,
         watch_memory: bool = False,
-        timestamps_on_demand: bool = True,
     ) -> None:
         self.workload = workload
         known = estimates or workload.estimates(merge(Graph(), queries))
@@ -62,7 +61,6 @@ class Simulation:
         self._queries = tuple(queries)
         self._script = sorted(script, key=lambda event: event.at_s)
         self._recorder = recorder
-        self._on_demand = timestamps_on_demand
         self._tables = Tables(workload)
         self._units: dict[int, list[list[list[UnitTable]]]] = {}  # by reader, edge and lane
         self._fixed: dict[int, float] = {}  # seconds before a unit's first row
@@ -118,7 +116,7 @@ class Simulation:
                 self._at(Ticked(at_s))
             case Recut():
                 self._recut()
-            case AskTimestamp(stream) if self._on_demand:
+            case AskTimestamp(stream):
                 # Virtual streams are stamped on arrival, so what is yet to come is not older than now.
                 self._at(TimestampAdvanced(self._now, stream, self._now))
             case _:

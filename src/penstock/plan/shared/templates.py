@@ -34,8 +34,7 @@ class _Template:
 class Templates:
     """All that are known."""
 
-    def __init__(self, rates: Mapping[str, float] | None = None) -> None:
-        self._rates = rates
+    def __init__(self) -> None:
         self._known: dict[str, _Template | None] = {}
 
     def shaped(self, query: Query) -> Shaped | None:
@@ -54,7 +53,7 @@ class Templates:
         return Shaped(template.shape, constants, plan.titles)
 
     def _planned(self, query: Query) -> Shaped | None:
-        return shaped(admit(Graph(), query, self._rates).query)
+        return shaped(admit(Graph(), query).query)
 
     def _template(self, query: Query, root: PlanNode, constants: list[Constant]) -> _Template | None:
         """What planning makes of the plan with other constants; None if they cannot all be found again."""

@@ -40,7 +40,7 @@ def check_conf(conf: Mapping[str, str], ours: Collection[str]) -> None:
             raise EngineError(f"'{name}' cannot be set: results depend on it, so Penstock sets it by itself")
 
 
-def check_answers(master: str, within_s: float = ANSWERS_WITHIN_S) -> None:
+def check_answers(master: str) -> None:
     """Refuses what is no master, and a standalone master of which no address answers."""
     if not re.match(r"local(\[.*\])?$|local-cluster\[|spark://|k8s://|yarn$", master):
         raise EngineError(
@@ -54,7 +54,7 @@ def check_answers(master: str, within_s: float = ANSWERS_WITHIN_S) -> None:
         if not host or not port.isdigit():
             raise EngineError(f"master {master}: write spark://HOST:PORT, as spark://localhost:7077")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), within_s).close()
+            socket.create_connection((host.strip("[]"), int(port)), ANSWERS_WITHIN_S).close()
         except (OSError, OverflowError) as error:
             reasons.append(f"{address}: {getattr(error, 'strerror', None) or error}")
         else:
@@ -64,7 +64,7 @@ def check_answers(master: str, within_s: float = ANSWERS_WITHIN_S) -> None:
     )
 
 
-def await_executors(spark: SparkSession, master: str, within_s: float = EXECUTORS_WITHIN_S) -> None:
+def await_executors(spark: SparkSession, master: str) -> None:
     """Runs a small job, which an executor must take; else every step would wait, and nobody would say why."""
     done = threading.Event()
 
@@ -74,8 +74,9 @@ def await_executors(spark: SparkSession, master: str, within_s: float = EXECUTOR
             done.set()
 
     threading.Thread(target=count, daemon=True, name="penstock-first-job").start()
-    if not done.wait(within_s):
+    if not done.wait(EXECUTORS_WITHIN_S):
         raise EngineError(
-            f"{master} has run no job within {within_s:.0f} s: no worker has room for an executor, or none "
-            "reaches this machine; start workers, or ask for less with --conf spark.executor.memory=512m"
+            f"{master} has run no job within {EXECUTORS_WITHIN_S:.0f} s: no worker has room for an executor, "
+            "or none reaches this machine; start workers, or ask for less with "
+            "--conf spark.executor.memory=512m"
         )

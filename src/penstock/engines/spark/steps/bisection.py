@@ -11,9 +11,7 @@ from penstock.engines.spark.steps.rosters import Member
 MOST_TRIES = 64
 
 
-def culprits(
-    members: Sequence[Member], failure: Callable[[Sequence[Member]], str | None], most: int = MOST_TRIES
-) -> dict[str, str]:
+def culprits(members: Sequence[Member], failure: Callable[[Sequence[Member]], str | None]) -> dict[str, str]:
     """The queries that fail, and why; none if a step without any member fails just as well.
 
     `failure` tries a step with these members only, and says what went wrong.
@@ -25,10 +23,10 @@ def culprits(
     while waiting:
         part = waiting.pop()
         tries += 1
-        reason = failure(part) if tries <= most else "it was not found out which of many queries failed"
+        reason = failure(part) if tries <= MOST_TRIES else "it was not found out which of many queries failed"
         if reason is None:
             continue
-        if len(part) == 1 or tries > most:
+        if len(part) == 1 or tries > MOST_TRIES:
             found |= {member.query: reason for member in part}
         else:
             middle = len(part) // 2

@@ -64,7 +64,7 @@ def in_train(takes: tuple[Take, ...], left_out: LeftOut) -> tuple[Skipped, ...]:
 
 
 def search(
-    runner: UnitRunner, takes: tuple[Take, ...], query: str, known: LeftOut, most: int = MOST_TRIES
+    runner: UnitRunner, takes: tuple[Take, ...], query: str, known: LeftOut
 ) -> tuple[dict[str, dict[int, Skipped]], bool]:
     """All rows of the train that fail alone, those that are `known` with them; and whether they explain it.
 
@@ -92,7 +92,7 @@ def search(
                 return str(error)
             return None
 
-        failing, explained = failing_rows(rows.num_rows, failure, most - tries)
+        failing, explained = failing_rows(rows.num_rows, failure, MOST_TRIES - tries)
         names = runner.layouts.ports[port].schema.names
         for place, reason in failing.items():
             row = rows.select(names).slice(place, 1).to_pylist()[0]

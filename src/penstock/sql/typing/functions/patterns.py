@@ -78,24 +78,22 @@ def date_pattern_problem(pattern: str, *, reading: bool) -> str | None:
 _GUIDE = "such as 'yyyy-MM-dd HH:mm:ss'"
 
 
-def dated(result: Rule, *, reading: bool, position: int = 1) -> Rule:
+def dated(result: Rule, *, reading: bool) -> Rule:
     """The rule of a function with a pattern for dates, which only matters for strings if it reads them."""
 
     def rule(call: Call) -> Type:
-        text = literal_text(call.trees[position]) if len(call.trees) > position else None
+        text = literal_text(call.trees[1]) if len(call.trees) > 1 else None
         if text is not None and (not reading or call.types[0] == STRING):
-            _refuse_date_pattern(call.name, text, position, reading=reading)
+            _refuse_date_pattern(call.name, text, reading=reading)
         return result(call)
 
     return rule
 
 
-def _refuse_date_pattern(name: str, text: str, position: int, *, reading: bool) -> None:
+def _refuse_date_pattern(name: str, text: str, *, reading: bool) -> None:
     problem = date_pattern_problem(text, reading=reading)
     if problem is not None:
-        raise Refusal(
-            f"{name} cannot use the pattern '{text}': {problem}; patterns are Spark's, {_GUIDE}", position
-        )
+        raise Refusal(f"{name} cannot use the pattern '{text}': {problem}; patterns are Spark's, {_GUIDE}", 1)
 
 
 _NUMBER = re.compile(

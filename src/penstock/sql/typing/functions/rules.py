@@ -45,11 +45,11 @@ def array_of(rule: Rule) -> Rule:
     return lambda call: Array(rule(call))
 
 
-def common_from(first: int, last: int | None = None) -> Rule:
-    """The type the arguments from one position to before another have in common."""
+def common_from(first: int) -> Rule:
+    """The type the arguments from one position on have in common."""
 
     def rule(call: Call) -> Type:
-        types = call.types[first:last]
+        types = call.types[first:]
         found = common_of(types)
         if found is None:
             listed = ", ".join(str(type_) for type_ in types)
@@ -76,9 +76,9 @@ def ordered_common(call: Call) -> Type:
     return found
 
 
-def string_or_binary(position: int = 0) -> Rule:
+def string_or_binary(call: Call) -> Type:
     """Binary stays binary, all else is a string."""
-    return lambda call: BINARY if call.types[position] == BINARY else STRING
+    return BINARY if call.types[0] == BINARY else STRING
 
 
 def computed(sign: str) -> Rule:
