@@ -29,7 +29,6 @@ from penstock.control.machine import Control
 from penstock.control.partitions import Group, ThreadPlan
 from penstock.control.standing import Cursor, QueueContents, Standing
 from penstock.errors import ControlError, CutError
-from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Port
 from penstock.model.operators import Union
@@ -347,10 +346,6 @@ class TestACapOnTrains:
     def test_it_is_at_least_one(self) -> None:
         with pytest.raises(ControlError, match="at least 1"):
             Control(most_rows=0)
-
-
-def empty(at: int = 0, leaf: str = "s") -> Batch:
-    return Batch(0, 0.0, 0.0, 0.0, 0.0, leaf, at, at)
 
 
 class TestBatchesWithoutRows:

@@ -41,13 +41,11 @@ def test_a_query_holds_the_windows_that_begin_before_its_end(window: Window) -> 
 
 def test_without_a_hop_each_row_falls_into_one_window() -> None:
     window = Window.seconds(10)
-    assert window.tumbling
     assert (window.bounds(0), window.bounds(1)) == ((0, 10), (10, 20))
 
 
 def test_with_a_shorter_hop_windows_overlap() -> None:
     window = Window.rows(1000, hop=500)
-    assert not window.tumbling
     assert (window.bounds(0), window.bounds(1)) == ((0, 1000), (500, 1500))
 
 

@@ -8,7 +8,7 @@ from penstock.model.estimates import Estimate
 from penstock.model.operators import Select, Source, Split
 from penstock.model.query import PlanNode, Query
 from penstock.model.window import Window
-from penstock.plan.costing import DEFAULT_RATE, Costing, PlanCost, estimated, plan_cost
+from penstock.plan.costing import DEFAULT_RATE, Costing, PlanCost, estimated
 from penstock.plan.selectivity import selectivity
 from penstock.plan.validate import validate
 from tests.plan.alternates.plans import (
@@ -57,7 +57,7 @@ def rate_out(root: PlanNode, **rates: float) -> float:
 
 
 def cpu(root: PlanNode, **rates: float) -> float:
-    return plan_cost(root, rates).cpu_s_per_s
+    return Costing(rates).plan(root).cpu_s_per_s
 
 
 def test_rates_run_through_a_plan() -> None:
@@ -70,7 +70,7 @@ def test_rates_run_through_a_plan() -> None:
 def test_a_join_puts_out_the_pairs_of_its_windows_that_meet_the_condition() -> None:
     # 20/s meet 10 s of 30/s, 30/s meet 5 s of 20/s... each way one in a thousand.
     assert rate_out(AB, a=20, b=30) == pytest.approx((20 * 30 * 5 + 30 * 20 * 10) * 0.001)
-    assert plan_cost(AB).operators[-1][1].estimate.selectivity > 1
+    assert Costing().plan(AB).operators[-1][1].estimate.selectivity > 1
 
 
 def test_a_join_of_three_puts_out_the_same_in_any_order() -> None:
@@ -80,8 +80,8 @@ def test_a_join_of_three_puts_out_the_same_in_any_order() -> None:
 
 def test_a_window_by_count_holds_its_rows_at_any_rate() -> None:
     rows = join("id = right_id", A, B, (Window.rows(7), Window.rows(7)))
-    assert plan_cost(rows, {"a": 10.0, "b": 10.0}).memory_bytes == plan_cost(rows).memory_bytes
-    assert plan_cost(AB, {"a": 10.0, "b": 10.0}).memory_bytes < plan_cost(AB).memory_bytes
+    assert Costing({"a": 10.0, "b": 10.0}).plan(rows).memory_bytes == Costing().plan(rows).memory_bytes
+    assert Costing({"a": 10.0, "b": 10.0}).plan(AB).memory_bytes < Costing().plan(AB).memory_bytes
 
 
 def test_an_aggregate_puts_out_its_groups_at_each_step() -> None:
@@ -113,7 +113,7 @@ def test_an_estimated_plan_can_run_and_is_the_same_otherwise(root: PlanNode) -> 
     for before, after in zip(root.post_order(), made.post_order(), strict=True):
         assert before.operator == after.operator
         assert (after.estimate is None) == isinstance(after.operator, Source) or after is made
-    assert plan_cost(made, {"a": 10.0}).cpu_s_per_s == pytest.approx(cpu(root, a=10.0))
+    assert Costing({"a": 10.0}).plan(made).cpu_s_per_s == pytest.approx(cpu(root, a=10.0))
 
 
 def test_an_operator_that_is_read_twice_costs_once() -> None:
@@ -124,7 +124,7 @@ def test_an_operator_that_is_read_twice_costs_once() -> None:
 
 def test_narrow_rows_are_cheaper_to_keep() -> None:
     narrow = join("id = right_id", project(A, t="t", id="id"), B)
-    assert plan_cost(narrow).memory_bytes < plan_cost(AB).memory_bytes
+    assert Costing().plan(narrow).memory_bytes < Costing().plan(AB).memory_bytes
 
 
 def test_memory_decides_between_plans_of_the_same_time() -> None:

@@ -15,7 +15,7 @@ from penstock.model.operators import Aggregate, Column, Project, Select, Sink, S
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.model.window import Window
-from penstock.plan.sharing import exclusive, initial_estimates, merge, remove
+from penstock.plan.sharing import initial_estimates, merge, remove
 from tests.strategies import graphs
 
 TEMPS = PlanNode(Source("temps"))
@@ -98,7 +98,6 @@ def test_operators_without_a_name_get_the_same_one_every_time() -> None:
 
 def test_a_removed_query_takes_along_what_only_it_used() -> None:
     graph = merge(Graph(), [Query("a", project("room")), Query("b", project("temp"))])
-    assert exclusive(graph, "b") == ("keep-temp", "b.sink")
     assert remove(graph, "b") == merge(Graph(), [Query("a", project("room"))])
     assert remove(remove(graph, "a"), "b") == Graph()
 

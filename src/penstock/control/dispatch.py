@@ -137,7 +137,6 @@ class Dispatcher:
         partition = unit.partition
         partition.running -= 1
         partition.stirred.append(partition)
-        partition.busy_s += cost_s
         partition.pass_s += cost_s / partition.priority
         if self._kept_out:
             partition.stirred.extend(self._kept_out.pop(worker, ()))

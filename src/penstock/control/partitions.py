@@ -54,7 +54,7 @@ class Partition:
     """
 
     __slots__ = (
-        "busy_s", "expires", "in_turns", "inbox", "most_bytes", "most_rows", "number", "pass_s", "policy",
+        "expires", "in_turns", "inbox", "most_bytes", "most_rows", "number", "pass_s", "policy",
         "priority", "quantum", "queued", "rank", "ready", "rerank", "running", "size", "sizes", "stirred",
         "threads", "turn", "units", "worker",
     )  # fmt: skip
@@ -90,7 +90,6 @@ class Partition:
         self.turn = -1
         self.size = 1
         self.pass_s = 0.0
-        self.busy_s = 0.0
         self.queued = False  # whether the thread scheduler has it in line
 
     def note(self, unit: UnitState) -> None:

@@ -55,11 +55,6 @@ class Window:
         """Seconds or rows between two windows' beginnings."""
         return self.width if self.hop is None else self.hop
 
-    @property
-    def tumbling(self) -> bool:
-        """Whether each row falls into exactly one window."""
-        return self.step == self.width
-
     def bounds(self, n: int) -> tuple[float, float]:
         """Where the n-th window begins and ends."""
         return self.begin + n * self.step, self.end + n * self.step

@@ -169,11 +169,6 @@ def estimated(root: PlanNode, rates: Mapping[str, float] | None = None) -> PlanN
     return made[id(root)]
 
 
-def plan_cost(root: PlanNode, rates: Mapping[str, float] | None = None) -> PlanCost:
-    """What a plan costs at these rates of its streams."""
-    return Costing(rates).plan(root)
-
-
 def estimate(operator: Operator, inputs: Sequence[Flow], known: Estimate | None = None) -> Costed:
     """One operator over these inputs; `known` is believed where it is given."""
     rate = sum(flow.rate for flow in inputs)

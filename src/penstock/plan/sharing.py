@@ -59,11 +59,6 @@ def initial_estimates(graph: Graph) -> dict[str, Estimate]:
     return {name: node.estimate for name, node in graph.nodes.items() if node.estimate is not None}
 
 
-def exclusive(graph: Graph, query: str) -> tuple[str, ...]:
-    """The nodes that only this query uses: those that go with it."""
-    return tuple(name for name in graph.members[query] if graph.users[name] == (query,))
-
-
 def _with_sink(query: Query) -> PlanNode:
     if isinstance(query.root.operator, Sink):
         sink, (top,) = query.root, query.root.children

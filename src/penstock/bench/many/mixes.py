@@ -175,10 +175,6 @@ def _is(column: str, count: int, text: str = "{}") -> Condition:
     return lambda draw: f"{column} = {text.format(draw.randrange(count))}"
 
 
-def _both(one: Condition, other: Condition) -> Condition:
-    return lambda draw: f"{one(draw)} AND {other(draw)}"
-
-
 def _over(column: str, low: float, high: float) -> Condition:
     return lambda draw: f"{column} > {_number(draw.uniform(low, high))}"
 

@@ -45,7 +45,6 @@ class Results:
         self.end_s = 0.0
         self.step_ends: list[float] = []
         self.delivered: dict[str, Delivered] = {}
-        self.rows_left = 0
         self._workload = workload
         self._memory: list[tuple[float, float]] = [(0.0, 0.0)]
 
@@ -57,7 +56,6 @@ class Results:
     def finish(self, now_s: float, control: Control, tables: Iterable[UnitTable]) -> None:
         """Works out from the steps that were run when each row was delivered."""
         self.end_s = now_s
-        self.rows_left = control.queued_rows()
         streams = tuple(self._workload.arrivals)
         found: dict[str, list[_Part]] = {
             edge.reader: [] for edges in control.graph.sinks.values() for edge in edges
@@ -107,10 +105,10 @@ class Results:
         latencies = self.latencies_s()
         return float(latencies.mean()) if len(latencies) else 0.0
 
-    def staleness(self, sink: str, until_s: float | None = None) -> float:
+    def staleness(self, sink: str) -> float:
         """The fraction of time that a row waited which would become a result (AQSIOS, equation 2)."""
         rows = self.delivered[sink]
-        horizon = self.end_s if until_s is None else until_s
+        horizon = self.end_s
         if not len(rows.arrived_s) or horizon <= 0:
             return 0.0
         order = np.argsort(rows.arrived_s, kind="stable")
@@ -119,12 +117,12 @@ class Results:
         since = np.maximum(begin, np.concatenate([[0.0], end[:-1]]))
         return float(np.maximum(end - since, 0.0).sum() / horizon)
 
-    def mean_staleness(self, weights: dict[str, float] | None = None, until_s: float | None = None) -> float:
+    def mean_staleness(self, weights: dict[str, float] | None = None) -> float:
         """The mean over all sinks, weighted if weights are given (1 − the papers' freshness)."""
         sinks = list(self.delivered)
         if not sinks:
             return 0.0
-        values = np.array([self.staleness(sink, until_s) for sink in sinks])
+        values = np.array([self.staleness(sink) for sink in sinks])
         return float(np.average(values, weights=[weights[s] for s in sinks] if weights else None))
 
     def throughput(self) -> Ints:

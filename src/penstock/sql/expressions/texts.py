@@ -91,9 +91,6 @@ def plain_column(text: str) -> str | None:
     return tree.name if isinstance(tree, exp.Column) and len(tree.parts) == 1 else None
 
 
-_ATOMS = (exp.Column, exp.Literal, exp.Anonymous, exp.Cast, exp.Boolean, exp.Null)
-
-
 def substituted(text: str, by: Mapping[str, str]) -> str:
     """The expression with columns replaced by expressions; names not in `by` stay."""
     used = tuple((name, by[name]) for name in columns(text) if name in by)

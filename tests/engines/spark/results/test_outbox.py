@@ -94,7 +94,6 @@ class _Model:
     """What the outbox should say, worked out from all results that ever were."""
 
     waiting: dict[str, list[Entry]] = field(default_factory=dict)
-    posted: dict[str, list[Entry]] = field(default_factory=dict)  # by table
 
 
 def _check(outbox: Outbox, model: _Model, recorded: dict[int, Entry], files: set[str]) -> None:

@@ -1,7 +1,7 @@
 """The SQL of a join's releases: what each part of one puts out.
 
 A release has up to one table for each side, of the rows that matter now, `__new` where they came this time. A
-variant names the parts it consists of, in the order of `PARTS`:
+variant names the parts it consists of:
 
     left        pairs of the left side's new rows with all of the right
     right       pairs of the left side's old rows with the right side's new ones
@@ -24,7 +24,6 @@ from penstock.engines.spark.operators.join_state import SINCE, UNTIL
 from penstock.model.operators import Join
 
 SIDES = ("left", "right")
-PARTS = ("left", "right", "lost-left", "lost-right", "alone-left", "alone-right")
 LOST_FROM, LOST_TO, NEW = "__lost_from", "__lost_to", "__new"
 
 #: The name of each side's table. Plain `left` and `right` are words of SQL.

@@ -118,16 +118,6 @@ class Store:
             self._doomed -= doomed
         self.delete(doomed)
 
-    @contextmanager
-    def pinned(self, names: Iterable[str]) -> Iterator[None]:
-        """Tables that stay for as long as they are read here."""
-        names = list(names)
-        self.pin(names)
-        try:
-            yield
-        finally:
-            self.unpin(names)
-
     def keep_only(self, names: Iterable[str]) -> None:
         """On start: deletes what no commit refers to, and numbers on after what is there."""
         kept = set(names)
