@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -17,13 +18,16 @@ from tests.soak.world import World, queries, statements
 
 
 def judge(root: Path, world: World, spark: SparkSession) -> dict[str, str | None]:
-    """For each query, each stream and the sink: what is wrong, if something is."""
+    """For each query, each stream, the sink and the store: what is wrong, if something is."""
+    stored = set(os.listdir(root / "state" / "tables"))
     with Engine(root / "state", out=root / "out", base_dir=root, spark=spark, keep_log=True) as engine:
         tables = recorded(engine)
         ours = {name: engine.results(name) for name in queries()}
         failures = dict(engine.coordinator.failures)
         columns = result_columns(engine.catalog.queries["above_temps_30"])
+        stray = sorted(stored - set(os.listdir(root / "state" / "tables")))  # opened, it has deleted those
     wrong: dict[str, str | None] = {}
+    wrong["store"] = f"{len(stray)} tables that no commit names, as {stray[0]}" if stray else None
     for stream, rows in world.fed.items():
         ids = tables[stream]["id"]
         twice = len(ids) - len(pc.unique(ids))

@@ -92,6 +92,24 @@ def test_the_state_does_not_grow_with_age(tmp_path: Path, spark: SparkSession) -
     assert sizes(tmp_path)["state"] <= young["state"]
 
 
+def test_what_a_step_stores_and_lets_go_of_again_is_deleted(tmp_path: Path, spark: SparkSession) -> None:
+    with engine_on(tmp_path, spark) as engine:
+        engine.execute(
+            "CREATE STREAM temps (t TIMESTAMP, room STRING, temp DOUBLE, "
+            "WATERMARK FOR t AS t - INTERVAL 1 SECOND) USING push;"
+            "CREATE CONTINUOUS QUERY stays AS SELECT room, count(*) AS n FROM temps "
+            "GROUP BY room, session_window(t, '2 seconds');"
+            "CREATE CONTINUOUS QUERY five AS SELECT max(temp) AS most FROM temps [ROWS 5];"
+        )
+        engine.start()
+        push(engine, 0, 30)
+        settle(engine, 30)
+        states = engine.coordinator.progress.states.values()
+        remembered = {piece.ref.name for state in states for piece in state.pieces}
+        assert remembered
+        assert set(os.listdir(tmp_path / "state" / "tables")) == remembered
+
+
 def test_a_relation_that_did_not_change_is_the_same_version_after_a_restart(
     tmp_path: Path, spark: SparkSession
 ) -> None:

@@ -44,6 +44,14 @@ def test_what_is_deleted_is_gone_from_disk_and_memory(tmp_path: Path) -> None:
     assert store.held_bytes == in_memory(store.get(other))
 
 
+def test_what_is_forgotten_is_gone_from_memory_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    ref = store.put(table(1), "log")
+    store.forget([ref.name, "never-there.parquet"])
+    assert store.held_bytes == 0
+    assert store.get(ref)["n"][0].as_py() == 1
+
+
 def test_on_start_what_no_commit_names_is_deleted_and_names_are_not_used_again(tmp_path: Path) -> None:
     store = Store(tmp_path)
     refs = [store.put(table(n), "log") for n in range(3)]

@@ -123,7 +123,7 @@ class Coordinator:
         self._garbage: list[str] = []  # files that nobody needs once the transaction is through
         self.results = Results(log, deliveries, shared, self._garbage)
         self.progress = Progress(log, self._garbage)
-        self.records = QueueRecords(log, self._garbage, keep_log=keep_log)
+        self.records = QueueRecords(log, store, self._garbage, keep_log=keep_log)
         self.mailbox: Mailbox[Message] = Mailbox(
             self._turn, self._look, lambda: self._running > 0, lambda: not self._running and control.idle
         )

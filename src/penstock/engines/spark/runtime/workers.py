@@ -42,6 +42,13 @@ class StepDone:
     staged: tuple[StagedResult, ...]
     began_s: float
 
+    @property
+    def tables(self) -> set[str]:
+        """The stored tables that its commit will name."""
+        refs = [*self.stored.values(), *(one.staged.ref for one in self.staged)]
+        refs += [piece.ref for state in self.result.states.values() for piece in state.pieces]
+        return {ref.name for ref in refs if ref is not None}
+
 
 @dataclass(frozen=True, slots=True)
 class StepBroken:
@@ -141,8 +148,9 @@ class Workers:
         """What a thread does."""
         with self._store.noting() as made:
             report = self._done(runner, command, known)
-        if isinstance(report, StepBroken):
-            self._store.delete(made)
+        # Operators let go again, in the same step, of much that they put away: nobody else knows of it.
+        kept = report.tables if isinstance(report, StepDone) else set()
+        self._store.delete(name for name in made if name not in kept)
         self._report(report)
 
     def _done(self, runner: UnitRunner, command: RunStep, known: Known) -> StepReport:

@@ -49,15 +49,16 @@ def take_along(progress: Progress, store: Store, operators: Sequence[tuple[str, 
 def bring_along(progress: Progress, store: Store, operators: Sequence[tuple[str, str]]) -> None:
     """What is remembered of members moves from the second of each pair, which will go, to the first."""
     for name, before in operators:
-        theirs, mine = (
-            progress.states.get(name, OperatorState()),
-            progress.states.pop(before, OperatorState()),
-        )
+        if before not in progress.states:
+            continue
+        theirs, mine = progress.states.get(name, OperatorState()), progress.states[before]
         numbers = {
             key: max(theirs.numbers.get(key, UNKNOWN), mine.numbers.get(key, UNKNOWN))
             for key in {*theirs.numbers, *mine.numbers}
         }
-        brought = [piece for piece in mine.pieces if _is_tagged(store, piece)]  # the rest they have, too
+        brought = [piece for piece in mine.pieces if _is_tagged(store, piece)]
+        progress.put_state(before, OperatorState(tuple(brought)))  # the rest they have, too: its tables go
+        del progress.states[before]
         if brought:
             progress.put_state(name, OperatorState((*theirs.pieces, *brought), numbers))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from penstock.control.queues import Queue
 from penstock.control.units import UnitState
 from penstock.engines.spark.storage.commit_log import CommitLog
+from penstock.engines.spark.storage.store import Store
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
 
@@ -21,11 +22,15 @@ def _is_stream(name: str) -> bool:
 
 
 class QueueRecords:
-    """What is written down of queues. Files that nobody needs any more are put among the `garbage`."""
+    """What is written down of queues. Files that nobody needs any more are put among the `garbage`.
 
-    def __init__(self, log: CommitLog, garbage: list[str], *, keep_log: bool) -> None:
-        self._log, self._garbage, self._keep_log = log, garbage, keep_log
-        self._files: dict[str, dict[int, str]] = {}  # of each queue's batches
+    Those of a log that is kept stay on disk, but not in memory.
+    """
+
+    def __init__(self, log: CommitLog, store: Store, garbage: list[str], *, keep_log: bool) -> None:
+        self._log, self._store, self._garbage, self._keep_log = log, store, garbage, keep_log
+        self._files: dict[str, dict[int, str]] = {}  # of each queue's batches that somebody has yet to read
+        self._kept: dict[str, list[str]] = {}  # of each stream's batches that everybody has read
 
     def restore(self, name: str, batches: Mapping[int, Batch]) -> None:
         """A queue as it was written down."""
@@ -47,16 +52,20 @@ class QueueRecords:
         """Forgets batches that every reader has read."""
         files = self._files.get(name, {})
         gone = [n for n in files if n < queue.freed]
-        if not gone or (self._keep_log and _is_stream(name)):
+        if not gone:
             return
-        self._garbage.extend(files[n] for n in gone if files[n])
-        for n in gone:
-            del files[n]
-        self._log.drop_batches(name, queue.freed)
+        names = [file for file in (files.pop(n) for n in gone) if file]
+        if self._keep_log and _is_stream(name):
+            self._kept.setdefault(name, []).extend(names)
+            self._store.forget(names)
+        else:
+            self._garbage.extend(names)
+            self._log.drop_batches(name, queue.freed)
 
     def drop(self, stream: str) -> None:
         """A stream that is no more."""
         self._garbage.extend(file for file in self._files.pop(stream, {}).values() if file)
+        self._garbage.extend(self._kept.pop(stream, ()))
         self._log.drop_stream(stream)
 
     def write(self, units: Mapping[int, tuple[str, ...]], queues: Mapping[Port, Queue], graph: Graph) -> None:

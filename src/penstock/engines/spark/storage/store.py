@@ -90,16 +90,22 @@ class Store:
         return self._root / ref.name
 
     def delete(self, names: Iterable[str]) -> None:
-        """Forgets tables that nothing refers to."""
+        """Deletes tables that nothing refers to."""
         for name in names:
             with self._lock:
                 if self._pins[name]:
                     self._doomed.add(name)
                     continue
+            self.forget([name])
+            (self._root / name).unlink(missing_ok=True)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Has tables no more in memory, which are hardly read again."""
+        with self._lock:
+            for name in names:
                 table = self._held.pop(name, None)
                 if table is not None:
                     self._held_bytes -= in_memory(table)
-            (self._root / name).unlink(missing_ok=True)
 
     def pin(self, names: Iterable[str]) -> None:
         """Tables that somebody reads: if they are deleted meanwhile, they go when everybody is through."""
