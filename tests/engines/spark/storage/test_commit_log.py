@@ -44,7 +44,7 @@ def test_a_state_of_another_version_is_left_alone(tmp_path: Path) -> None:
     log = CommitLog(tmp_path / "penstock.db")
     log._db.execute("PRAGMA user_version = 99")
     log.close()
-    with pytest.raises(EngineError, match=r"another version of Penstock \(format 99, not 5\)"):
+    with pytest.raises(EngineError, match=r"another version of Penstock \(format 99, not 6\)"):
         CommitLog(tmp_path / "penstock.db")
 
 
@@ -75,13 +75,15 @@ def test_what_was_not_committed_is_gone(tmp_path: Path) -> None:
 def test_a_state_of_the_format_before_is_opened_and_gets_what_it_lacks(tmp_path: Path) -> None:
     log = CommitLog(tmp_path / "penstock.db")
     log.set("policy", "fcfs")
-    log._db.executescript("DROP TABLE known_file; DROP TABLE skipped; PRAGMA user_version = 3;")
+    later = ("known_file", "skipped", "sharing_query", "sharing_host")
+    log._db.executescript("".join(f"DROP TABLE {table};" for table in later) + "PRAGMA user_version = 3;")
     log.close()
     for _ in range(2):
         log = CommitLog(tmp_path / "penstock.db")
         assert log.get("policy") == "fcfs"
         assert log.known_files("s") == []
         assert log.skipped("q") == []
+        assert log.sharing_hosts() == []
         log.close()
 
 
