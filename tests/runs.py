@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from penstock.control.commands import Command, QueryEnded, QueryStarted
 from penstock.control.events import (
+    ChangeWithdrawn,
     Event,
     PolicyChanged,
     QueriesSubmitted,
@@ -120,16 +121,22 @@ def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool =
             script.append(ThreadsChanged(draw(seconds), ThreadPlan(kind, draw(st.integers(1, 3)))))
         if draw(st.booleans()):
             script.append(QueryStopped(draw(seconds), first[-1].name, drain=draw(st.booleans())))
+            if draw(st.booleans()):  # which may be too late
+                script.append(ChangeWithdrawn(draw(seconds), first[-1].name))
         elif draw(st.booleans()):
             script.append(QuerySuspended(1.0, first[-1].name))
             script.append(QueryResumed(1.0 + draw(seconds), first[-1].name))
             if draw(st.booleans()):
-                script.append(SettleAsked(draw(seconds), first[-1].name, draw(st.booleans())))
+                script.append(SettleAsked(draw(seconds), first[-1].name, draw(st.booleans()), "somebody"))
+                if draw(st.booleans()):
+                    script.append(ChangeWithdrawn(draw(seconds), first[-1].name, "somebody"))
             if not isinstance(_last(first[-1]).operator, Source) and draw(st.booleans()):
                 held = draw(st.booleans())
                 script.append(QueriesSubmitted(draw(seconds), (twin(first[-1]),), first[-1].name, held=held))
                 if held:
                     script.append(QueryResumed(2.0, "twin"))
+                elif draw(st.booleans()):
+                    script.append(ChangeWithdrawn(draw(seconds), "twin"))
     if late and threads.kind == "hybrid":  # groups may only name operators that run
         threads = ThreadPlan("pool", 2)
     return Run(first, workload, policy, threads, tuple(script), estimates)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.control.commands import QueryEnded, QueryFailed, QueryStarted, RunStep, Settled
 from penstock.control.events import (
     BatchArrived,
+    ChangeWithdrawn,
     QueriesSubmitted,
     QueryResumed,
     QueryStopped,
@@ -192,3 +193,52 @@ def test_one_that_fails_while_another_is_to_replace_it_is_replaced_where_it_stan
     assert driver.of(QueryEnded) == [QueryEnded("q", {"s": 0})]
     check_invariants(driver.control)
     assert "b" in driver.running
+
+
+def test_a_start_that_is_withdrawn_does_not_happen_and_leaves_nobody_waiting() -> None:
+    driver = Driver(query("q", select("a", stream())))
+    driver.arrive()
+    driver.arrive()
+    driver.send(QueriesSubmitted(driver.now_s, (query("p", select("b", stream())),), "q"))
+    driver.send(ChangeWithdrawn(driver.now_s, "p"))
+    driver.finish("a", 0)
+    driver.finish("a", 0)
+    assert driver.of(QueryStarted) == [QueryStarted("q", {"s": 0})]
+    driver.send(QueriesSubmitted(driver.now_s, (query("p", select("b", stream())),), "q"))
+    assert driver.of(QueryStarted)[-1] == QueryStarted("p", {"s": 2})
+    check_invariants(driver.control)
+
+
+def test_an_end_beside_another_that_is_withdrawn_does_not_happen() -> None:
+    driver = Driver(query("q", select("a", stream())), query("p", select("b", stream())))
+    driver.arrive()
+    driver.finish("a", 0)
+    driver.send(QueryStopped(driver.now_s, "p", beside="q"))
+    driver.send(ChangeWithdrawn(driver.now_s, "p"))
+    driver.finish("b", 0)
+    assert not driver.of(QueryEnded)
+    driver.send(QueryStopped(driver.now_s, "p"))  # it is there to be stopped
+    assert [ended.query for ended in driver.of(QueryEnded)] == ["p"]
+
+
+def test_what_a_held_query_cannot_do_is_withdrawn_and_what_follows_it_goes_on() -> None:
+    driver = Driver(query("q", select("b", select("a", stream()))), policy="round-robin")
+    driver.arrive()
+    driver.send(SettleAsked(driver.now_s, "q", on_behalf_of="x"))
+    step = driver.running["a"]
+    driver.send(QuerySuspended(driver.now_s, "q"))
+    driver.send(StepFailed(driver.now_s, step.step, "zero"))
+    driver.send(QueryStopped(driver.now_s, "q"))
+    assert not driver.of(QueryEnded)
+    driver.send(ChangeWithdrawn(driver.now_s, "q", "x"))
+    assert [ended.query for ended in driver.of(QueryEnded)] == ["q"]
+    assert not driver.of(Settled)
+
+
+def test_a_change_that_was_made_cannot_be_withdrawn() -> None:
+    driver = Driver(query("q", select("a", stream())))
+    driver.send(QueriesSubmitted(driver.now_s, (query("p", select("b", stream())),), "q"))
+    driver.send(ChangeWithdrawn(driver.now_s, "p"))
+    assert "p" in driver.control.graph.queries
+    driver.send(QueryStopped(driver.now_s, "p"))
+    assert [ended.query for ended in driver.of(QueryEnded)] == ["p"]

@@ -5,4 +5,6 @@ randomness of its own, so the simulator and Spark run the very same decisions, a
 from its log. `events` and `commands` are its whole interface; `queues`, `units`, `ready`, `merging`,
 `partitions`, `threads` and `switching` are its parts; `standing` is what survives a crash, `restoring` puts
 it back; `lifecycle` is MavStream's table of operator states; `log` records and replays. Start with `machine`.
+
+`sharing` is a second machine of the same kind: it decides what runs for each query, and control runs that.
 """

@@ -4,11 +4,12 @@ back.
 | question | file |
 | --- | --- |
 | which shared queries there are, and who is a member of which | `shared` |
-| a member joins, stops, is split off, is held, comes back | `membership` |
-| a query becomes something else while it runs | `altering` |
+| what the sharing machine is told, and how its commands are obeyed | `driver` |
+| the plans of hosts, and what each query was asked to be | `host_plans` |
 | what operators remember of a member moves with it | `member_state` |
 | what control is told of members, so that the policy decides who runs apart | `member_reports` |
+| states of versions that had no records of sharing | `older_states` |
 
-Not here: which queries could run as one (`penstock.plan`), the table of constants (`steps.rosters`),
+Not here: who is split off, held or comes back and when (`penstock.control.sharing`), which queries could run as one (`penstock.plan`), the table of constants (`steps.rosters`),
 members' files (`results.tagged_files`). May import `session`, `storage`, `operators`, `ingest`, `steps`.
 """
