@@ -534,7 +534,7 @@ class Engine:
 
     def read_up_to(self, stream: str) -> int:
         """The offset of a stream up to which every query has processed and committed its rows."""
-        offset: int = self._call(lambda: self._coordinator.read_up_to(stream))
+        offset: int = self._call(lambda: self._coordinator.intake.read_up_to(stream))
         return offset
 
     @property

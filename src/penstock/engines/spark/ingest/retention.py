@@ -99,7 +99,7 @@ class Retention:
         of = self._of
         for batch in batches:
             of.handle(BatchArrived(of.now(), stream, batch))
-        if of.standings[stream].ended and stream not in self._retained:
+        if of.intake.standings[stream].ended and stream not in self._retained:
             of.handle(StreamEnded(of.now(), stream))
         of.records.sweep(stream, of.control.stream_queue(stream))
 

@@ -8,8 +8,8 @@ after the commit. Whatever a crash interrupts was not committed: its input is st
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
@@ -35,23 +35,21 @@ from penstock.control.events import (
     QuerySuspended,
     StepFailed,
     StepFinished,
-    StreamDropped,
     Ticked,
     TimestampAdvanced,
 )
 from penstock.control.machine import Control
 from penstock.control.sharing.events import Asked, HostFailed, HostSettled, MembersFailed
 from penstock.control.sharing.records import RunApart
-from penstock.engines.spark.ingest.feeder import Ingested, LogPosition
-from penstock.engines.spark.ingest.late_rows import windows_of
+from penstock.engines.spark.ingest.feeder import Ingested
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.retention import Retention
-from penstock.engines.spark.operators.base import UNKNOWN, micros
-from penstock.engines.spark.operators.over_nothing import has_row_of_nothing
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.draining import Drains
 from penstock.engines.spark.results.results import Results, StagedResult
+from penstock.engines.spark.runtime.intake import Intake
 from penstock.engines.spark.runtime.mailbox import Action, Call, Mailbox
+from penstock.engines.spark.runtime.query_lives import QueryLives
 from penstock.engines.spark.runtime.workers import (
     DrainBroken,
     DrainDone,
@@ -65,13 +63,11 @@ from penstock.engines.spark.sharing.member_reports import MemberReports
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.prepared import Jobs
 from penstock.engines.spark.steps.progress import Progress
-from penstock.engines.spark.steps.rosters import Member
 from penstock.engines.spark.steps.skipped import SkippedRows
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.queue_records import QueueRecords, key
 from penstock.engines.spark.storage.store import Store
-from penstock.errors import EngineError, SourceError
-from penstock.plan.shared.shapes import Shaped
+from penstock.errors import EngineError
 
 #: Seconds between two looks at what steps cost.
 ESTIMATE_S = 2.0
@@ -119,7 +115,7 @@ class Coordinator:
     ) -> None:
         self.control, self.log, self.store, self.shared = control, log, store, shared
         self.skipped = skipped
-        self._relations, self._keep_log, self.say = relations, keep_log, tell
+        self.say = tell
         self._garbage: list[str] = []  # files that nobody needs once the transaction is through
         self.results = Results(log, deliveries, shared, self._garbage)
         self.progress = Progress(log, self._garbage)
@@ -130,14 +126,14 @@ class Coordinator:
         self._workers = Workers(
             workers, self.progress, jobs, store, relations, self.results, self.mailbox.send
         )
-        self.lost_windows: dict[str, str] = {}  # why, of queries that have ended
-        self.standings: dict[str, LogPosition] = {}  # where each stream's log stands, as committed
         self.drains = Drains(log, self.progress, store, shared, deliveries, self._garbage)
         #: What to do when a one-time query has its window.
         self.finished: Callable[[str], None] = lambda _: None
         #: What to do when something runs no more.
         self.stopped_running: Action = lambda: None
-        self.sharing: SharingDriver
+        self.intake = Intake(self, relations, self._garbage, keep_log=keep_log)
+        self.query_lives = QueryLives(self, relations)
+        self.sharing: SharingDriver  # the registrar's, which knows the plans
         self.member_reports = MemberReports(self)
         self.retention = Retention(self)
         self.monitor = Monitor()
@@ -196,7 +192,7 @@ class Coordinator:
     def _take(self, message: Message | Call) -> None:
         match message:
             case Ingested():
-                self._ingested(message)
+                self.intake.take(message)
             case StepDone():
                 self._step_done(message)
             case StepBroken():
@@ -246,7 +242,7 @@ class Coordinator:
             case WakeAt(at_s):
                 self.mailbox.at(at_s, lambda: self.handle(Ticked(self.now())))
             case QueryStarted(query, starts):
-                self._started(query, dict(starts))
+                self.query_lives.started(query, dict(starts))
             case Settled(query, _, on_behalf_of):
                 self.sharing.post(HostSettled(query, on_behalf_of))
             case SplitOff(query) | Rejoin(query):
@@ -280,7 +276,7 @@ class Coordinator:
     def failures(self) -> dict[str, str]:
         """Why queries have failed, or what they have lost in the end."""
         failed = {name: one.failed for name, one in self.sharing.queries.items() if one.failed is not None}
-        return {**self.lost_windows, **failed}
+        return {**self.query_lives.lost_windows, **failed}
 
     def settled(self) -> bool | None:
         """Whether all rows that came in are processed; None if that may still be; asked between two events.
@@ -304,30 +300,6 @@ class Coordinator:
         )
         return False if held else None  # or one is held for a moment, while a member comes or goes
 
-    def drop_stream(self, stream: str) -> None:
-        """Forgets a stream that no query reads."""
-        self.retention.drop(stream)
-        self.standings.pop(stream, None)
-        self.handle(StreamDropped(self.now(), stream))
-        self.records.drop(stream)
-        self.results.missing.drop(stream)
-
-    def drop_relation(self, name: str) -> None:
-        """Forgets a stored relation that no query reads."""
-        self._garbage.extend(ref.name for ref in self._relations.remove(name))
-        self.log.drop_relation(name)
-
-    def read_up_to(self, stream: str) -> int:
-        """The offset of a stream before which nothing waits or runs; asked between two events."""
-        offsets = [
-            batch.lo
-            for queue_ in self.control.queues.values()
-            for reader in queue_.readers
-            for batch in queue_.slice(reader.cursor, queue_.tail)
-            if batch.leaf == stream
-        ]
-        return min(offsets, default=self.control.stream_queue(stream).offset)
-
     @property
     def queued_bytes(self) -> float:
         """Bytes that wait in queues."""
@@ -336,43 +308,6 @@ class Coordinator:
     def now(self) -> float:
         """The time for control: seconds since 1970, never less than before."""
         return max(now_s(), self.control.now_s)
-
-    def _ingested(self, message: Ingested) -> None:
-        for name, epoch, ref in message.versions:
-            if not self._relations.knows(name, ref):  # it was dropped while it was read
-                self._garbage.append(ref.name)
-                continue
-            self.log.put_version(name, epoch, {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes})
-            self._forget_versions(epoch)
-        if not message.stream:
-            return
-        stream = message.stream
-        if not message.counts:  # it was dropped meanwhile
-            self._garbage.extend(batch.ref.ref.name for batch in message.batches if batch.ref.ref is not None)
-            for ticket in message.tickets:
-                ticket.fail(SourceError(f"stream '{stream}' was dropped before its rows were logged"))
-            return
-        for n, batch in enumerate(message.batches, message.n):
-            self.records.put(stream, n, batch)
-            self.monitor.arrived(stream, batch.rows, self.now())
-        self.log.put_stream(stream, message.batches[0].ref.stream, asdict(message.standing))
-        self.standings[stream] = message.standing
-        self.log.add_known_files(stream, message.finished)
-        self.retention.arrived(message)
-        self.results.missing.taken_in(stream, message.late)
-        self._after.extend(ticket.complete for ticket in message.tickets)
-
-    def _forget_versions(self, epoch: int) -> None:
-        """Drops versions of stored relations that no row meets: those on their way, or from this epoch on."""
-        remembered = any(needs.epoch for needs in self.progress.asked.values())
-        if self._keep_log or remembered or self.drains.need_relations:
-            return  # what operators remember may be of any epoch
-        queues = self.control.queues.values()
-        waiting = (batch for queue_ in queues for batch in queue_.slice(queue_.freed, queue_.tail))
-        oldest = min((batch.ref.oldest_epoch for batch in waiting), default=epoch)
-        for name, first, refs in self._relations.forget(min(oldest, epoch)):
-            self.log.drop_versions(name, first)
-            self._garbage.extend(ref.name for ref in refs)
 
     # --- steps ---
 
@@ -431,12 +366,13 @@ class Coordinator:
         rows_out = sum(table.num_rows for table in (*result.queues.values(), *result.sinks.values()))
         self.monitor.stepped(operators, result.rows, rows_out, result.seconds, result.jobs)
         frontier = {batch.leaf: batch.hi for take in command.takes for batch in take.batches}
-        self._deliver(message.staged, frontier)
+        self.deliver(message.staged, frontier)
 
     def _timed(self, began_s: float) -> None:
         self.totals.step_s += time.perf_counter() - began_s
 
-    def _deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
+    def deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
+        """Records results, with the offsets up to which rows are in them."""
         self.results.deliver(
             results, frontier, lambda query: self.mailbox.soon(partial(self.finished, query))
         )
@@ -454,89 +390,20 @@ class Coordinator:
         self.records.write(command.units, self.control.queues, graph)
         self.progress.forget_queues(self.control.queues)
 
-    def drain(self, query: str, member: Member | None = None) -> None:
-        """Has the open windows of a query that goes put out, or one member's, as if streams had ended now.
-
-        If they have ended, none are open.
-        """
-        if self.progress.has_closed(query):
-            return
-        one_time_us = self.results.one_time.get(query)
-        self.drains.begin(query, member, self._relations.epoch, round(now_s() * 1e6), one_time_us)
-
-    def put_out_of_nothing(self, query: str, member: Member | None = None) -> None:
-        """Has what a query or a member puts out of no rows put out: it began when its streams had ended."""
-        if has_row_of_nothing(self.progress.graph, query):
-            self.drains.begin(query, member, self._relations.epoch, round(now_s() * 1e6), anew=True)
-
-    def have_ended(self, starts: Mapping[str, int]) -> bool:
-        """Whether no row comes from these offsets of streams on."""
-        return bool(starts) and all(
-            self.control.stream_queue(name).has_ended_at(lo) for name, lo in starts.items()
-        )
-
     def _drained(self, message: DrainDone | DrainBroken) -> None:
         self._running -= 1
         drain = message.drain
         staged = message.staged if isinstance(message, DrainDone) else None
+        if isinstance(message, DrainBroken):
+            self._check_spark()
         if drain.number not in self.drains:  # somebody has dropped the query meanwhile
             if staged is not None:
                 self.results.discard([staged])
                 self._garbage.extend(ref.name for ref in (staged.staged.ref,) if ref is not None)
         elif isinstance(message, DrainBroken):
-            self._check_spark()
-            if self.drains.failed(drain):
-                reason = f"the windows that were open in the end are lost: {message.reason}"
-                self.results.lives.setdefault(drain.query, {})["lost"] = reason
-                self.results.put_life(drain.query)
-                if not self.runs(drain.query):
-                    self.lost_windows[drain.query] = reason
-                self.say(f"query '{drain.query}': {reason}")
+            self.query_lives.drain_failed(drain, message.reason)
         else:
-            if staged is not None:
-                self._deliver((staged,), {})
-                life = self.results.lives[drain.query]
-                if "rows before" in life:  # it goes on as something else, which these are not rows of
-                    life["rows before"] += len(staged.arrived)
-                    self.results.put_life(drain.query)
-            self.drains.finish(drain)
-
-    def _started(self, query: str, starts: dict[str, int]) -> None:
-        life = self.results.started(query, starts)
-        if query in self.results.one_time:  # rows before its start are not older than the watermark was then
-            marks = [self.control.stream_queue(name).register_s for name, lo in starts.items() if lo]
-            life["after_us"] = micros(max(marks)) if marks else UNKNOWN
-        self.results.put_life(query)
-        if query in self.progress.graph.queries:  # or it was stopped before it could begin, and ends next
-            self.progress.begin(query, {name for name, lo in starts.items() if self.have_ended({name: lo})})
-            # What it shares with others may still be about to see the end, and lets it see that too.
-            if query not in self.shared and self.have_ended(starts) and not self._waits(query):
-                self.put_out_of_nothing(query)
-            if query not in self.shared:
-                self.misses_from_now(query)
-        self.sharing.started(query, starts)
-
-    def join(self, host: str, members: Sequence[tuple[str, Shaped]]) -> None:
-        """Queries become members of a shared query: from now on, or from when that begins."""
-        tails: dict[str, int] = {}
-        if host in self.control.graph.queries:
-            tails = {name: self.control.stream_queue(name).offset for name in self.shared.get(host).streams}
-        self.shared.join(host, members, tails, after_end=self.have_ended(tails))
-
-    def misses_from_now(self, query: str) -> None:
-        """Late rows that a query misses count from now on, for what it runs as."""
-        windows = windows_of(self.progress.graph, self.shared.runs_as(query))
-        self.results.missing.began(self.results.lives[query], windows)
-        self.results.put_life(query)
-
-    def _waits(self, query: str) -> bool:
-        """Whether anything waits for a query's operators, be it the end of a stream."""
-        own = {*self.progress.graph.members[query]}
-        return any(
-            reader.cursor < queue_.tail and any(edge.reader in own for edge in reader.edges)
-            for queue_ in self.control.queues.values()
-            for reader in queue_.readers
-        )
+            self.query_lives.drained(drain, staged)
 
     # --- estimates ---
 

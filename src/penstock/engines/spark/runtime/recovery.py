@@ -106,7 +106,7 @@ def restore(coordinator: Coordinator, stood: Stood, weights: Mapping[str, float]
         name = key(port, stood.graph)
         cursors = {places[n]: read for (n, queue), read in stood.readers.items() if queue == name}
         contents.append(_contents(port, stood, name, cursors))
-    coordinator.standings = {name: standing for name, (_, standing) in stood.streams.items()}
+    coordinator.intake.standings = {name: standing for name, (_, standing) in stood.streams.items()}
     unread = [name for name in stood.streams if Port(name) not in layout.readers]
     kept = coordinator.retention.restore(stood.batches, unread, now_s())
     for name in unread:

@@ -10,6 +10,7 @@ back.
 | what control is told of members, so that the policy decides who runs apart | `member_reports` |
 | states of versions that had no records of sharing | `older_states` |
 
-Not here: who is split off, held or comes back and when (`penstock.control.sharing`), which queries could run as one (`penstock.plan`), the table of constants (`steps.rosters`),
+Not here: who is split off, is held or comes back, and when (`penstock.control.sharing`), which queries could
+run as one (`penstock.plan`), the table of constants (`steps.rosters`),
 members' files (`results.tagged_files`). May import `session`, `storage`, `operators`, `ingest`, `steps`.
 """

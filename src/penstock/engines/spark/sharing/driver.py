@@ -138,7 +138,7 @@ class SharingDriver:
     def started(self, host: str, starts: Mapping[str, int]) -> None:
         """Control says that a host runs."""
         if host in self._shared:
-            self._shared.start(host, starts, after_end=self._of.have_ended(starts))
+            self._shared.start(host, starts, after_end=self._of.query_lives.have_ended(starts))
         record = self.hosts.get(host)
         ripe_at = self._last_remembered(host) if record is not None and record.returns else None
         self.post(ev.HostStarted(host, ripe_at))
@@ -217,7 +217,7 @@ class SharingDriver:
             case do.Merge(source, target):
                 self._merge(source, target)
             case do.PutOutWindows(host):
-                self._of.drain(host)
+                self._of.query_lives.drain(host)
             case do.Become():
                 self._become(command)
             case do.SetEnds(query, host):
@@ -275,7 +275,7 @@ class SharingDriver:
         if found is None:
             return  # control's start of its host said all
         self._of.results.started(query, found[1].starts)
-        self._of.misses_from_now(query)
+        self._of.query_lives.misses_from_now(query)
         self._put_out_of_nothing(query)
 
     def _put_out_of_nothing(self, query: str) -> None:
@@ -283,7 +283,7 @@ class SharingDriver:
         found = self._shared.of(query)
         assert found is not None
         if found[1].after_end:
-            self._of.put_out_of_nothing(found[0].name, found[1])
+            self._of.query_lives.put_out_of_nothing(found[0].name, found[1])
 
     def _move(self, command: do.Move) -> None:
         query, source, target = command.query, command.source, command.target
@@ -315,13 +315,13 @@ class SharingDriver:
         if found is not None:
             ends = of.control.positions(command.source)
             if command.drain:
-                of.drain(command.source, found[1])
-            self._shared.change(query, target, shaped, starts, after_end=of.have_ended(starts))
+                of.query_lives.drain(command.source, found[1])
+            self._shared.change(query, target, shaped, starts, after_end=of.query_lives.have_ended(starts))
             of.results.left(command.source, query)
             of.results.altered(query, ends, starts)
-            of.misses_from_now(query)
+            of.query_lives.misses_from_now(query)
         else:
-            self._shared.change(query, target, shaped, starts, after_end=of.have_ended(starts))
+            self._shared.change(query, target, shaped, starts, after_end=of.query_lives.have_ended(starts))
             of.results.deliveries.detach(query, query)  # that gets the windows which were open, and no more
         self._put_out_of_nothing(query)
 
@@ -331,7 +331,7 @@ class SharingDriver:
             return  # the end of its host says all
         member = found[1]
         if drain:
-            self._of.drain(host, member)
+            self._of.query_lives.drain(host, member)
         begun = host in self._of.control.graph.queries
         stands = self._of.control.positions(host) if begun else {}
         ends = {stream: min(at, (member.ends or stands)[stream]) for stream, at in stands.items()}
@@ -350,7 +350,7 @@ class SharingDriver:
         self._of.mailbox.soon(self._of.stopped_running)
         if host not in self._shared and host in self.queries:  # it goes on as a member of a shared query
             self._of.results.altered(host, ends, self._member(host).starts)
-            self._of.misses_from_now(host)
+            self._of.query_lives.misses_from_now(host)
         else:
             self._of.results.ended(host, ends)
         self._forget(host)

@@ -45,10 +45,10 @@ class Dropping:
         read = self.read()
         for name in [name for name in self._kinds if name not in read]:
             if self._kinds.pop(name) == "stream":
-                self._coordinator.drop_stream(name)
+                self._coordinator.intake.drop_stream(name)
                 self._inputs.forget(name)
             else:
-                self._coordinator.drop_relation(name)
+                self._coordinator.intake.drop_relation(name)
         self._log.set(_DROPPING, self._kinds)
 
     def read(self) -> set[str]:

@@ -228,7 +228,7 @@ class Registrar:
         for name, members in found.members.items():
             for query_name, _ in members:
                 self._begin_anew(query_name)
-            self._coordinator.join(name, members)
+            self._coordinator.query_lives.join(name, members)
         joined = {query: name for name, members in found.members.items() for query, _ in members}
         alone = {query.name: query.name for query in found.alone}
         if alone or joined:
@@ -267,7 +267,7 @@ class Registrar:
                 self.stop(stopped, drain=False)
                 self._coordinator.results.readers.drop(stopped)
                 self._coordinator.drains.cancel(stopped)
-                self._coordinator.lost_windows.pop(stopped, None)
+                self._coordinator.query_lives.lost_windows.pop(stopped, None)
             case SetPolicy(policy=policy):
                 self.switch(policy)
             case _:

@@ -130,7 +130,7 @@ def look(
         )
     streams = {}
     for name, feed in feeds.items():
-        standing = coordinator.standings.get(name, feed.standing)
+        standing = coordinator.intake.standings.get(name, feed.standing)
         problem = "; ".join(feed.source.problems) if feed.source is not None else ""
         streams[name] = StreamLook(standing.offset, standing.late, standing.bad, standing.ended, problem)
     return Look(
