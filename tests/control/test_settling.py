@@ -242,3 +242,18 @@ def test_a_change_that_was_made_cannot_be_withdrawn() -> None:
     assert "p" in driver.control.graph.queries
     driver.send(QueryStopped(driver.now_s, "p"))
     assert [ended.query for ended in driver.of(QueryEnded)] == ["p"]
+
+
+def test_who_fails_on_its_way_to_where_another_stands_does_not_end_there() -> None:
+    """It would miss the rows between; the engine withdraws its end."""
+    driver = Driver(query("q", select("a", stream())), query("p", select("b", stream())))
+    driver.arrive()
+    driver.finish("a", 0)
+    step = driver.running["b"]
+    driver.send(QueryStopped(driver.now_s, "p", beside="q"))
+    driver.send(QuerySuspended(driver.now_s, "p"))
+    driver.send(StepFailed(driver.now_s, step.step, "zero"))
+    assert not driver.of(QueryEnded)
+    driver.send(ChangeWithdrawn(driver.now_s, "p"))
+    assert driver.control.positions("p") == {"s": 0}
+    assert driver.control.positions("q") == {"s": 1}

@@ -212,7 +212,7 @@ class Changes:
     def suspend(self, queries: list[str]) -> None:
         """Queries to be held."""
         for name in queries:
-            self._check(name)
+            self._check_runs(name)
         self._suspend(queries)
 
     def _suspend(self, queries: list[str]) -> None:
@@ -226,7 +226,7 @@ class Changes:
 
     def resume(self, name: str) -> None:
         """A held query to go on."""
-        self._check(name)
+        self._check_runs(name)
         self.board.suspended.discard(name)
         self._holds_changed()
         self.waiting.append(Asked(self._change))  # its units kept the cut they had
@@ -263,6 +263,11 @@ class Changes:
     def _check(self, name: str) -> None:
         if name not in self._planned.queries:
             raise QueryError(f"no query '{name}'.{closest(name, self._planned.queries)}")
+
+    def _check_runs(self, name: str) -> None:
+        """Refuses a name that no query has; one that is about to end has it still."""
+        if name not in self.board.graph.queries:
+            self._check(name)
 
     # --- what is made of it ---
 
@@ -312,7 +317,9 @@ class Changes:
         frozen = tuple(unit for unit in held if all(name in change.graph.nodes for name in unit.operators))
         shares = divide(change.graph, change.estimates, change.policy, change.threads, self.parse, frozen)
         layout = lay_out(change.graph, tuple(dict.fromkeys(unit for share in shares for unit in share.units)))
-        self.switch = Switch(change, shares, layout, discard=change.ending in board.suspended)
+        # Who is to end where another stands must come to stand there, held or not.
+        discard = change.ending in board.suspended and change.beside in (None, change.ending)
+        self.switch = Switch(change, shares, layout, discard)
         begin(self.switch, board.graph, board.units.values())
         for unit in self.switch.affected:
             unit.partition.note(unit)

@@ -9,7 +9,16 @@ import pytest
 from penstock.control.sharing import commands as do
 from penstock.control.sharing import events as ev
 from penstock.control.sharing.machine import Sharing
-from penstock.control.sharing.records import Alter, Hold, HostRecord, Phase, Resume, ShapeFacts, Stop
+from penstock.control.sharing.records import (
+    Alter,
+    Hold,
+    HostRecord,
+    Phase,
+    Resume,
+    RunApart,
+    ShapeFacts,
+    Stop,
+)
 from penstock.errors import ControlError
 from tests.control.sharing.world import World, check_ranges
 
@@ -132,6 +141,42 @@ def test_a_query_that_fails_while_it_is_altered_can_be_stopped() -> None:
     assert sharing.handle(ev.HostLeaving("q")) == []
     assert sharing.handle(ev.HostEnded("q")) == [do.Leave("q", "q", drain=False)]
     assert not sharing.book.queries
+
+
+def test_a_query_that_is_to_stop_is_not_held_or_resumed_any_more() -> None:
+    """Although it is still being altered, and so has not stopped yet."""
+    sharing = two_members()
+    assert sharing.handle(ev.Asked("q", Alter(1, SHAPE))) == [do.SettleHost("h", "q")]
+    assert sharing.handle(ev.Asked("q", Stop(drain=False))) == []
+    assert sharing.handle(ev.Asked("q", Hold())) == []
+    assert not sharing.book.queries["q"].held
+    assert sharing.handle(ev.HostSettled("h", "q")) == [
+        do.Become("q", "h", "h", 1, drain=True),
+        do.SettleHost("h", "q"),
+    ]
+    assert sharing.handle(ev.HostSettled("h", "q")) == [do.Leave("q", "h", drain=False)]
+
+
+def test_a_member_that_fails_while_it_is_to_stop_leaves_where_it_stands() -> None:
+    sharing = two_members()
+    assert sharing.handle(ev.Asked("q", Stop(drain=True))) == [do.SettleHost("h", "q")]
+    assert sharing.handle(ev.MembersFailed("h", {"q": "why"})) == [
+        do.WithdrawSettling("h", "q"),
+        do.SettleHost("h", "q", as_it_stands=True),
+    ]
+    assert sharing.handle(ev.HostSettled("h", "q")) == [
+        do.Leave("q", "h", drain=False),
+        do.ReleaseHost("h"),
+    ]
+
+
+def test_who_runs_apart_by_wish_stays_apart_when_it_is_resumed_without_need() -> None:
+    sharing = two_members()
+    sharing.handle(ev.Asked("q", RunApart(apart=True)))
+    sharing.handle(ev.HostStarted("h.1"))
+    sharing.handle(ev.Moved("q"))
+    assert sharing.handle(ev.Asked("q", Resume())) == []
+    assert sharing.runs_apart("q")
 
 
 def test_nobody_returns_to_a_host_that_never_begins() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from penstock.control.sharing.records import HostRecord, Phase, QueryRecord
+from penstock.plan.shared.names import name_beside, name_of_shape
 
 #: Queries in these phases are on their way to another host.
 _ON_THE_WAY = (Phase.splitting, Phase.moving, Phase.returning, Phase.replacing)
@@ -50,25 +51,18 @@ class Book:
             (
                 one
                 for one in self._by_digest.get(digest, {}).values()
-                if one.is_base and not one.ends and one.shape is not None and one.shape.absorbs
+                if one.is_base and not one.end_asked and one.shape is not None and one.shape.absorbs
             ),
             None,
         )
 
     def name_beside(self, base: str) -> str:
         """A free name for one more host of a base."""
-        count = 1
-        while self._is_taken(f"{base}.{count}"):
-            count += 1
-        return f"{base}.{count}"
+        return name_beside(base, self._is_taken)
 
     def name_of(self, digest: str) -> str:
         """A free name for a new base of a shape."""
-        name, count = f"shape-{digest[:8]}", 1
-        while self._is_taken(name):
-            count += 1
-            name = f"shape-{digest[:8]}-{count}"
-        return name
+        return name_of_shape(digest, self._is_taken)
 
     def _is_taken(self, name: str) -> bool:
         return name in self.hosts or name in self.reserved
@@ -170,7 +164,7 @@ class Book:
             yield f"{query.name} waits for {host.name}, which has begun"
         if not host.begun and query.phase not in (Phase.waiting, Phase.stopping):
             yield f"{query.name} is {query.phase} in {host.name}, which has not begun"
-        if host.ends and query.phase not in (Phase.returning, Phase.replacing, Phase.stopping):
+        if host.end_asked and query.phase not in (Phase.returning, Phase.replacing, Phase.stopping):
             yield f"{query.name} is {query.phase} in {host.name}, which is to end"
 
 

@@ -89,8 +89,8 @@ class Sharing:
 
     def takes_in(self, host: HostRecord) -> bool:
         """Whether new queries of its shape may become members of a host, from the next batch on."""
-        stands = host.held and not host.excluding
-        return host.shape is not None and host.shape.instant and host.is_base and not (host.ends or stands)
+        goes_on = not host.end_asked and (not host.held or bool(host.excluding))
+        return host.shape is not None and host.shape.instant and host.is_base and goes_on
 
     def runs_apart(self, query: str) -> bool:
         """Whether a member runs apart from the others of its shape, or will."""
@@ -116,7 +116,7 @@ class Sharing:
 
     def _host_started(self, event: ev.HostStarted) -> None:
         book, host = self.book, self.book.hosts.get(event.host)
-        if host is None:  # nobody wants it any more, but control had begun it when it was told so
+        if host is None:  # it was forgotten after control had begun it: with a record, `_tidy` ends it
             host = HostRecord(event.host, event.host, ShapeFacts("", absorbs=False))
             book.add_host(host)
         ripe_at = event.ripe_at if host.returns else host.ripe_at
@@ -167,6 +167,8 @@ class Sharing:
         if query is None:
             raise ControlError(f"no query '{event.query}' runs")
         host, request = self.book.hosts[query.host], event.request
+        if query.is_stopping:
+            return  # nothing comes after that
         match request:
             case PreferApart(apart=prefers):
                 self.book.set(query, prefers_apart=prefers)
@@ -179,10 +181,9 @@ class Sharing:
                 self.book.set(query, held=True)
             case Resume() | Stop():
                 self.book.set(query, held=False)
-        if query.is_stopping:
-            return  # nothing comes after that
         if query.phase is Phase.replacing and host.held and not isinstance(request, Alter):
-            self._moves.interrupt_replacing(query, host)  # which cannot be, if rows wait within its host
+            # Control cannot make that change while rows wait inside the held host: this would wait for ever.
+            self._moves.interrupt_replacing(query, host)
         self.book.set(query, asked=(*query.asked, request))
         self._moves.asking[query.name] = None
 
@@ -206,7 +207,7 @@ class Sharing:
 
         A query that has not begun, is held or has failed cannot become something else: that waits, and what
         is asked after it does not. One that runs by itself and has failed may, if nothing else is asked.
-        While others are at fault that its host stands still, everything waits.
+        While its host is held to exclude others who failed, everything waits.
         """
         host, held = self.book.hosts[query.host], self.is_held(query.name)
         later: tuple[type, ...] = ()
@@ -259,14 +260,14 @@ class Sharing:
         for query in self.book.members(host.name):
             if query.phase is Phase.ending and query.name in event.ended:
                 self._moves.leave(query, drain=False)
-        if host.returns and event.caught_up and not host.ends:
+        if host.returns and event.caught_up and not host.end_asked:
             self._moves.go_back(host)
 
     def _host_leaving(self, event: ev.HostLeaving) -> None:
         host = self.book.hosts.get(event.host)
         if host is None:
             return
-        self.book.set_host(host, leaves=True)
+        self.book.set_host(host, being_removed=True)
         members = self.book.members(host.name)
         returning = [one for one in members if one.phase is Phase.returning]
         if returning:
@@ -288,7 +289,7 @@ class Sharing:
 
     def _host_failed(self, event: ev.HostFailed) -> None:
         host = self.book.hosts.get(event.host)
-        if host is None or host.leaves:
+        if host is None or host.being_removed:
             return
         self.book.set_host(host, held=True, failed=True, returns=False)
         for query in self.book.members(host.name):
@@ -298,7 +299,9 @@ class Sharing:
 
     def _members_failed(self, event: ev.MembersFailed) -> None:
         """The others go on when those who failed have hosts of their own, and not before."""
-        host = self.book.hosts[event.host]
+        host = self.book.hosts.get(event.host)
+        if host is None or host.being_removed:
+            return
         members = {one.name: one for one in self.book.members(host.name)}
         failed = [members[name] for name in event.reasons if name in members]
         for query in failed:
@@ -325,7 +328,7 @@ class Sharing:
         names = dict.fromkeys(name for host in hosts for name in (host.name, host.base))
         changed = False
         for host in [self.book.hosts[name] for name in names if name in self.book.hosts]:
-            if not host.shared or host.ends:
+            if not host.shared or host.end_asked:
                 continue
             queries = [*self.book.members(host.name), *self.book.expected(host.name)]
             wanted = any(one.held or one.failed for one in queries) or host.excluding
@@ -360,7 +363,7 @@ class Sharing:
             self._ask_again(query)
             self._try_to_exclude(query)
         for host in event.hosts:
-            if host.ends:
+            if host.end_asked:
                 self._end_again(host)
 
     def _try_again(self, host: HostRecord) -> None:

@@ -67,7 +67,7 @@ class Moves:
             self.release(host)  # to process what waits
         if not host.shared:
             book.set(query, phase=Phase.stopping, doing=request)
-            book.set_host(host, ends=True)
+            book.set_host(host, end_asked=True)
             self.out.append(StopHost(host.name, request.drain and not query.failed))
         elif not host.begun:
             self.leave(query, drain=False)
@@ -91,7 +91,7 @@ class Moves:
     def end(self, host: HostRecord) -> None:
         """A host without members goes."""
         if host.begun or host.beside is None:
-            self._book.set_host(host, ends=True)
+            self._book.set_host(host, end_asked=True)
             self.out.append(StopHost(host.name))
         else:
             self.forget(host)
@@ -120,15 +120,14 @@ class Moves:
         elif not host.held:
             self._book.set_host(host, held=True, returns=False)
             self.out.append(SuspendHost(host.name))
-            self.interrupt(host, self._book.members(host.name))
-            self.interrupt_returns(host)
 
     def resume(self, query: QueryRecord, host: HostRecord) -> None:
-        """A query goes on, and its host becomes part of the base again."""
-        self._book.set(query, failed=None)
-        if host.held and not host.excluding:
-            self.release(host)
-        self.let_return(host)
+        """A query that is held or has failed goes on, and its host becomes part of the base again."""
+        if host.held or query.failed is not None:
+            self._book.set(query, failed=None)
+            if host.held and not host.excluding:
+                self.release(host)
+            self.let_return(host)
 
     def release(self, host: HostRecord) -> None:
         """A host goes on."""
@@ -179,7 +178,7 @@ class Moves:
         """A query does not become something else now."""
         assert query.to is not None
         new = self._book.hosts[query.to]
-        self._book.set_host(host, ends=False)
+        self._book.set_host(host, end_asked=False)
         self._begin_again(query)
         if self._book.members(new.name):  # who have come meanwhile: it begins by itself
             self._book.set_host(new, beside=None, replacing=False)
@@ -193,7 +192,7 @@ class Moves:
             returning = [one for one in self._book.members(other.name) if one.phase is Phase.returning]
             if returning:
                 self.out.append(Withdraw(other.name))
-                self._book.set_host(other, ends=False)
+                self._book.set_host(other, end_asked=False)
                 for query in returning:
                     self._book.set(query, phase=Phase.running, to=None)
                     self.asking[query.name] = None
@@ -234,20 +233,20 @@ class Moves:
     def let_return(self, host: HostRecord) -> None:
         """A host becomes part of its base when it can, if that is still there."""
         base = self._book.hosts.get(host.base)
-        self._book.set_host(host, returns=not host.is_base and base is not None and not base.ends)
+        self._book.set_host(host, returns=not host.is_base and base is not None and not base.end_asked)
         self.note_position(host)
 
     def go_back(self, host: HostRecord) -> None:
         """A host that has caught up becomes part of its base, unless something else is going on there."""
         base = self._book.hosts.get(host.base)
-        if base is None or base.ends:
+        if base is None or base.end_asked:
             self._book.set_host(host, returns=False)
             return
         members = self._book.members(host.name)
         busy = self._book.expected(host.name) or any(one.phase is not Phase.running for one in members)
         if not members or busy or host.held or base.held or not base.begun:
             return  # its position is asked for again when that is over
-        self._book.set_host(host, ends=True)
+        self._book.set_host(host, end_asked=True)
         for query in members:
             self._book.set(query, phase=Phase.returning, to=base.name)
         self.out.append(StopHost(host.name, beside=base.name))
@@ -275,7 +274,7 @@ class Moves:
         book.add_host(new)
         book.set(query, phase=Phase.replacing, to=name, doing=request)
         if new.replacing:
-            book.set_host(host, ends=True)
+            book.set_host(host, end_asked=True)
         self.out.append(PlanHost(name, new.base, query=query.name, number=request.number))
         self.out.append(SubmitHosts((name,), host.name, new.replacing))
 
@@ -289,7 +288,7 @@ class Moves:
         """Asks for the positions that matter, after an event."""
         for name in self._to_report:
             host = self._book.hosts.get(name)
-            if host is not None and host.begun and not host.ends and self.awaits_steps(host):
+            if host is not None and host.begun and not host.end_asked and self.awaits_steps(host):
                 self.out.append(ReportPosition(name))
         self._to_report = {}
 

@@ -111,8 +111,8 @@ class HostRecord(msgspec.Struct):
     failed: bool = False  # as a whole; a restart tries again
     returns: bool = False
     ripe_at: int | None = None
-    ends: bool = False  # control was told to take it out
-    leaves: bool = False  # control is taking it out
+    end_asked: bool = False  # control was told to take it out
+    being_removed: bool = False  # control is taking it out
     excluding: frozenset[str] = frozenset()
     beside: str | None = None  # where it is to begin
     replacing: bool = False  # what it is to begin beside ends there

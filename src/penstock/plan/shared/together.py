@@ -9,7 +9,7 @@ of what runs already.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.model.graph import Graph
@@ -17,6 +17,7 @@ from penstock.model.operators import is_stateful
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.costing import estimated
+from penstock.plan.shared.names import name_beside, name_of_shape
 from penstock.plan.shared.panes import with_panes
 from penstock.plan.shared.shapes import Shape, Shaped, mapped, under_name
 from penstock.plan.shared.templates import Templates
@@ -123,8 +124,9 @@ def shared_query(
     """A shared query that begins by itself, and the one of its shape that it becomes part of, if any."""
     base = running.later.get(shape.digest)
     if base is None:
-        return host_plan(shape, _name(shape, running.names), None, rates, since), None
-    name = name_beside(base, running.names)
+        name = name_of_shape(shape.digest, running.names.__contains__)
+        return host_plan(shape, name, None, rates, since), None
+    name = name_beside(base, running.names.__contains__)
     return host_plan(shape, name, running.graph.queries[base], rates, since), base
 
 
@@ -133,23 +135,6 @@ def host_plan(shape: Shape, name: str, like: Query | None, rates: Mapping[str, f
     own = shape.query(name) if like is None else under_name(like, name)
     root = _own_since(own.root, since) if since else own.root
     return replace(own, root=estimated(root, rates))
-
-
-def _name(shape: Shape, taken: Container[str]) -> str:
-    """A name for a shared query that is beside no other of its shape."""
-    name, count = f"shape-{shape.digest[:8]}", 1
-    while name in taken:
-        count += 1
-        name = f"shape-{shape.digest[:8]}-{count}"
-    return name
-
-
-def name_beside(base: str, taken: Container[str]) -> str:
-    """A name for another shared query of the same shape."""
-    count = 1
-    while f"{base}.{count}" in taken:
-        count += 1
-    return f"{base}.{count}"
 
 
 def _own_since(root: PlanNode, since: int) -> PlanNode:

@@ -57,7 +57,7 @@ def test_files_that_wait_are_not_logged_ahead_of_steps_that_are_far_behind(tmp_p
         time.sleep(0.3)
         before_us = time.time_ns() // 1000
         assert len(harness.rows("s")) == 100
-        assert harness.feeder._readers["s"].idle_us == 0  # or a heartbeat would make them late
+        assert harness.feeder._readers["s"].nothing_at_us == 0  # or a heartbeat would make them late
         harness.may_read = True
         eventually(lambda: len(harness.rows("s")) == 500)
         assert harness.rows("s") == list(range(500))

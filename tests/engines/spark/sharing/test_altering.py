@@ -169,62 +169,6 @@ def test_what_is_held_cannot_be_altered(spark: SparkSession, tmp_path: Path) -> 
             engine.execute("ALTER QUERY q1 AS SELECT id FROM temps WHERE id > 9;")
 
 
-@pytest.mark.parametrize("end", ["other constants", "another shape"])
-def test_who_fails_while_it_is_altered_can_be_stopped(spark: SparkSession, tmp_path: Path, end: str) -> None:
-    """It has become that before the rows it failed on, or it is held and becomes that when resumed."""
-    with make(spark, tmp_path) as engine:
-        engine.execute(STREAMS)
-        pattern = "SELECT sum(100 / (id - {})) AS x FROM temps GROUP BY window(t, '2 seconds')"
-        queries = Altered(engine)
-        queries.create_all({f"q{n}": pattern.format(n) for n in (3, 1000, 2000)})
-        queries.create("d", "SELECT id FROM doors")
-        engine.start()
-        feed = Feed(engine, 8)
-        feed.push(1, 600)  # a step fails; meanwhile:
-        new = (
-            pattern.format(3000)
-            if end == "other constants"
-            else f"{pattern.format(3000)} HAVING count(*) > 1"
-        )
-        queries.alter("q3", new)
-        life = engine.coordinator.results.lives["q3"]
-        eventually(lambda: "q3" in engine.coordinator.failures or "before" in life)
-        assert engine.settle(120) == ("q3" not in engine.coordinator.failures)
-        assert ("q3" in engine.coordinator.failures) != ("before" in life)
-        engine.execute("STOP QUERY q3;")
-        eventually(lambda: "to" in engine.coordinator.results.lives["q3"])
-        del queries.definitions["q3"]
-        feed.push(4, 60)
-        feed.end()
-        engine.run("drained")
-        queries.check(spark)
-
-
-def test_who_is_stopped_is_not_held_or_resumed_any_more(spark: SparkSession, tmp_path: Path) -> None:
-    """Even if it is being altered, and so has not stopped yet."""
-    with make(spark, tmp_path) as engine:
-        engine.execute(STREAMS)
-        queries = Altered(engine)
-        for n in range(3):
-            queries.create(f"q{n}", f"SELECT room, id FROM temps WHERE id > {n}")
-        queries.create("d", "SELECT id FROM doors")
-        engine.start()
-        feed = Feed(engine, 7)
-        feed.push(4, 40)
-        queries.alter("q1", "SELECT room, max(id) AS id FROM temps GROUP BY room, window(t, '2 seconds')")
-        engine.execute("STOP QUERY q1;")
-        for action in (engine.suspend, engine.resume):
-            with pytest.raises(QueryError, match="query 'q1' is stopped; create another"):
-                action("q1")
-        feed.push(4, 40)
-        eventually(lambda: "to" in engine.coordinator.results.lives["q1"])
-        del queries.definitions["q1"]  # its windows that were open are not put out
-        feed.push(4, 40)
-        feed.end()
-        engine.run("drained")
-        queries.check(spark)
-
-
 @pytest.mark.parametrize("restarted", [True, False])
 def test_a_query_that_failed_is_mended_by_altering_it(
     tmp_path: Path, spark: SparkSession, restarted: bool

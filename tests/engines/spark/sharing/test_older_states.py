@@ -45,6 +45,9 @@ def log(tmp_path: Path, definitions: dict[str, Query]) -> CommitLog:
     shared.split(HOST, f"{HOST}.1")
     shared.split(HOST, f"{HOST}.2")
     shared.move("q1", f"{HOST}.1")
+    for name, values in log.shared():  # those versions kept more
+        older = {"digest": first.shape.digest, "instant": True, "stateful": False}
+        log.put_shared(name, {**values, **older})
     hosts = (host, under_name(host, f"{HOST}.1"), under_name(host, f"{HOST}.2"))
     for query in (*hosts, canonical(definitions["alone"])):
         log.put_query(query.name, document.write(query), {})

@@ -549,30 +549,6 @@ def test_who_is_held_can_be_stopped(spark: SparkSession, tmp_path: Path) -> None
                 assert difference(found, expected) is None, (name, life)
 
 
-def test_who_fails_while_it_is_to_stop_does_stop(spark: SparkSession, tmp_path: Path) -> None:
-    with make(spark, tmp_path) as engine:
-        engine.execute(STREAMS)
-        select = "SELECT sum(100 / (id - {})) AS x FROM temps GROUP BY window(t, '2 seconds')"
-        engine.execute(
-            "".join(f"CREATE CONTINUOUS QUERY q{n} AS {select.format(n)};" for n in (3, 50, 1000, 2000))
-        )
-        engine.execute("CREATE CONTINUOUS QUERY d AS SELECT id FROM doors;")
-        engine.start()
-        feed = Feed(engine, 8)
-        feed.push(1, 600)  # a step fails; meanwhile:
-        engine.execute("STOP QUERY q3; STOP QUERY q50 AND DRAIN;")
-        for name in ("q3", "q50"):
-            eventually(lambda name=name: "to" in engine.coordinator.results.lives[name])
-        feed.push(4, 60)
-        feed.end()
-        engine.run("drained")
-        assert not engine.coordinator.failures
-        for name, n in (("q1000", 1000), ("q2000", 2000)):
-            sql = f"{STREAMS}CREATE CONTINUOUS QUERY {name} AS {select.format(n)};"
-            expected = evaluate(spark, translate(sql), recorded(engine))[name]
-            assert difference(engine.results(name), expected) is None
-
-
 def test_halves_find_who_fails() -> None:
     members = [Member(f"q{n}", n, (), (), {}) for n in range(250)]
     tries: list[int] = []

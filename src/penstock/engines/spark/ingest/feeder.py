@@ -257,7 +257,11 @@ class Feeder:
             case Broken(error):
                 self._fail(feed, error, now_us)
             case None:
-                if name in self.failing.now and now_us - reader.began_us > 1e6 * WELL_S and reader.idle_us:
+                if (
+                    name in self.failing.now
+                    and now_us - reader.began_us > 1e6 * WELL_S
+                    and reader.nothing_at_us
+                ):
                     self._well(feed)
                 self._beat(feed, reader, now_us)
         return found is not None
@@ -366,7 +370,7 @@ class Feeder:
         )
         if idle_us is None or feed.stream.time is None or feed.stream.name in self.failing.now:
             return
-        if reader.idle_us - feed.heard_us < idle_us or not reader.has_nothing:
+        if reader.nothing_at_us - feed.heard_us < idle_us or not reader.has_nothing:
             return
         others = [
             f.standing.mark for f in self.feeds().values() if f is not feed and f.stream.time is not None

@@ -85,7 +85,7 @@ class Reader:
         self._for_good = False
         self._thread = threading.Thread(target=self._run, name=f"penstock-read-{stream}", daemon=True)
         self.began_us = clock_us()
-        self.idle_us = 0  # the last time that nothing had arrived
+        self.nothing_at_us = 0  # the last time that nothing had arrived
         self.is_live = False
 
     def start(self) -> None:
@@ -157,7 +157,7 @@ class Reader:
         arrived = source.poll(now_us, 0 if has_to_wait else most)
         if arrived is None:
             if not has_to_wait:
-                self.idle_us = now_us
+                self.nothing_at_us = now_us
             self._room.release()
         else:
             self._offset += arrived.table.num_rows

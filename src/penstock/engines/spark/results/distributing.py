@@ -26,7 +26,7 @@ from penstock.errors import PenstockError, SinkError
 if TYPE_CHECKING:
     from penstock.engines.spark.runtime.coordinator import Coordinator
 
-#: Files of one shared query that are moved while the engine runs, and the seconds between two looks.
+#: Files of one base that are moved while the engine runs, and the seconds between two looks.
 MANY_FILES = 200
 LOOK_S = 2.0
 #: What may come of a disk: nothing has moved then.
@@ -108,7 +108,10 @@ class Distributor:
         self.watch()
 
     def _begin(self) -> None:
-        """All that was committed can be seen now: those who have gone have no rows in later files."""
+        """Begins a move for each base with many files.
+
+        It runs after a commit: members who have gone by now have no rows in files that come later.
+        """
         for base in self._shared.bases():
             tagged = self._tagged(base)
             if tagged is None or base in self._moving or self._finishing:

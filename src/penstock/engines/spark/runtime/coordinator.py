@@ -340,17 +340,14 @@ class Coordinator:
             result.seconds,
             tuple(Output(port, batch) for port, batch in outputs.items()),
         )
-        units = self.control.units
+        units, graph = self.control.units, self.progress.graph
         self.handle(event)
-        if self.control.units is not units:
-            return  # the cut has changed, and all of it was written anew
-        graph = self.progress.graph
-        self.records.read(unit, graph)
-        for port, batch in outputs.items():
-            self.records.put(key(port, graph), self.control.queues[port].tail - 1, batch)
+        if self.control.units is units:  # or the cut has changed, and all of it was written anew
+            self.records.read(unit, graph)
+            for port, batch in outputs.items():
+                self.records.put(key(port, graph), self.control.queues[port].tail - 1, batch)
         for edge in unit.place.sinks:
-            query = graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
-            self.sharing.stepped(query)
+            self.sharing.stepped(graph.nodes[edge.reader].operator.query)  # type: ignore[union-attr]
 
     def _count(self, message: StepDone) -> None:
         command, result = message.command, message.result

@@ -8,10 +8,12 @@ cannot wait: a host that leaves the graph takes along what it remembers, so the 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import isinf
 from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
 
 from penstock.control import events as to_control
 from penstock.control.sharing import commands as do
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 #: Seconds until what could not be moved is tried again.
 _PAUSE_S = 1.0
 
+#: What control is asked; the engine does the rest itself.
 _ToControl: TypeAlias = (
     do.SubmitHosts
     | do.StopHost
@@ -60,7 +63,8 @@ class SharingDriver:
         self._of, self._shared, self._log = coordinator, coordinator.shared, coordinator.log
         self.machine, self.plans = Sharing(), plans
         self._open_outputs, self.wish_of, self._rates = open_outputs, wish_of, rates
-        self._waiting: deque[ev.Event | Sequence[do.Command]] = deque()
+        self._waiting: deque[ev.Event] = deque()
+        self._deferred: deque[do.Command] = deque()  # of hosts that have left, to be obeyed before that
         self._obeying = False
         self._ends: dict[
             str, Mapping[str, int]
@@ -101,12 +105,15 @@ class SharingDriver:
             return
         self._obeying = True
         try:
-            while self._waiting:
-                one = self._waiting.popleft()
-                for command in one if isinstance(one, Sequence) else self._handle(one):
+            while self._deferred or self._waiting:
+                if self._deferred:
+                    self._obey(self._deferred.popleft())
+                    continue
+                event = self._waiting.popleft()
+                for command in self._handle(event):
                     self._obey(command)
-                if isinstance(one, ev.HostEnded):
-                    self._gone(one.host)
+                if isinstance(event, ev.HostEnded):
+                    self._gone(event.host)
                 self._follow()
         finally:
             self._obeying = False
@@ -133,7 +140,7 @@ class SharingDriver:
         for command in commands:
             if isinstance(command, do.Merge | do.PutOutWindows):
                 self._obey(command)
-        self._waiting.append([one for one in commands if not isinstance(one, do.Merge | do.PutOutWindows)])
+        self._deferred += [one for one in commands if not isinstance(one, do.Merge | do.PutOutWindows)]
 
     def started(self, host: str, starts: Mapping[str, int]) -> None:
         """Control says that a host runs."""
@@ -198,15 +205,7 @@ class SharingDriver:
 
     def _obey(self, command: do.Command) -> None:
         match command:
-            case (
-                do.SubmitHosts()
-                | do.StopHost()
-                | do.SettleHost()
-                | do.SuspendHost()
-                | do.ReleaseHost()
-                | do.Withdraw()
-                | do.WithdrawSettling()
-            ):
+            case _ if isinstance(command, _ToControl):
                 self._ask_control(command)
             case do.PlanHost():
                 self._plan(command)
@@ -291,7 +290,7 @@ class SharingDriver:
         number = self._member(query).number
         try:
             take_along(progress, self._of.store, pairs(progress.graph, source, target), number)
-        except (OSError, EngineError) as error:
+        except (OSError, EngineError, pa.ArrowException) as error:
             self._of.say(
                 f"what is remembered of query '{query}' cannot be moved, and is tried again: {error}"
             )

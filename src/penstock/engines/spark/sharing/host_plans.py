@@ -64,9 +64,6 @@ class HostPlans:
     def __getitem__(self, host: str) -> Query:
         return self._plans[host]
 
-    def __contains__(self, host: str) -> bool:
-        return host in self._plans
-
     def admit(self, found: Admitted) -> None:
         """Plans for queries that have come."""
         for query in found.queries:
@@ -92,18 +89,18 @@ class HostPlans:
         """The graph has the hosts that are there and not to end."""
         coming = []
         for name, host in changed.items():
-            stays = host is not None and not host.ends
+            stays = host is not None and not host.end_asked
             if stays and name not in self.graph.queries:
                 coming.append(self._plans[name])
             elif not stays and name in self.graph.queries:
                 self.graph = remove(self.graph, name)
-                self.alone.pop(name, None)
         if coming:
             self.graph = merge(self.graph, coming)
 
     def forget(self, host: str) -> None:
         """A host is gone, or will never be."""
         self._plans.pop(host, None)
+        self.alone.pop(host, None)
         self._log.drop_query(host)
 
     def restore(self, queries: Sequence[Query], graph: Graph) -> None:

@@ -1,7 +1,7 @@
 """Shared queries, each of which runs many member queries as one, and who their members are.
 
 A shared query is one more query of the graph, with a sink of its own. Its members are known here, and by
-their numbers in the roster that rows are joined with; control knows nothing of them.
+their numbers in the roster that rows are joined with; control knows their names and wishes only.
 
 Shared queries of one shape that were split off from another write their results to that one's files: it is
 their *base*. Members of all of them have different numbers, so that rows keep their number whichever of these
@@ -17,7 +17,7 @@ from typing import Any
 
 from penstock.engines.spark.steps.rosters import Member, Roster
 from penstock.engines.spark.storage.commit_log import CommitLog
-from penstock.model.operators import Source, is_stateful
+from penstock.model.operators import Source
 from penstock.model.query import Query
 from penstock.model.schema import Field, Schema
 from penstock.plan.shared.shapes import Shape, Shaped
@@ -26,13 +26,10 @@ from penstock.sql.expressions.constants import Value
 
 @dataclass(slots=True)
 class Shared:
-    """One shared query: its shape (by digest), its constants' columns, and its members by number."""
+    """One shared query: its constants' columns, its streams, and its members by number."""
 
     name: str
-    digest: str
     constants: Schema
-    instant: bool
-    stateful: bool
     streams: tuple[str, ...]
     base: str  # the shared query that it was split off from and whose files it writes to; or itself
     members: dict[int, Member] = field(default_factory=dict)
@@ -126,18 +123,7 @@ class SharedQueries:
         """A shared query without members; its files are another one's if it is to become part of that."""
         operators = [node.operator for node in query.root.post_order()]
         streams = dict.fromkeys(one.stream for one in operators if isinstance(one, Source))
-        stateful = any(is_stateful(one) for one in operators)
-        self._add(
-            Shared(
-                query.name,
-                shape.digest,
-                shape.constants,
-                shape.instant,
-                stateful,
-                tuple(streams),
-                base or query.name,
-            )
-        )
+        self._add(Shared(query.name, shape.constants, tuple(streams), base or query.name))
 
     def split(self, name: str, new: str) -> None:
         """One more of the same shape, without members, beside another."""
@@ -148,7 +134,7 @@ class SharedQueries:
         self._log.put_shared(shared.name, _shared_values(shared))
         self._changed(shared)
 
-    def move(self, query: str, name: str) -> int:
+    def move(self, query: str, name: str) -> None:
         """A member goes over to another shared query of its shape, and keeps its number."""
         before, number = self._of[query]
         member = self._shared[before].members[number]
@@ -157,7 +143,6 @@ class SharedQueries:
         self._of[query] = name, number
         self._log.put_member(name, number, member_values(member))
         self._changed(self._shared[name])
-        return number
 
     def join(
         self,
@@ -262,10 +247,7 @@ class SharedQueries:
 
 def _shared_values(shared: Shared) -> dict[str, Any]:
     return {
-        "digest": shared.digest,
         "constants": [(one.name, one.type) for one in shared.constants.fields],
-        "instant": shared.instant,
-        "stateful": shared.stateful,
         "streams": shared.streams,
         "base": shared.base,
         "last": shared.last,
@@ -274,7 +256,7 @@ def _shared_values(shared: Shared) -> dict[str, Any]:
 
 def _shared(name: str, values: Mapping[str, Any]) -> Shared:
     constants = Schema(tuple(Field(*one) for one in values["constants"]))
-    return Shared(name, **{**values, "constants": constants, "streams": tuple(values["streams"])})
+    return Shared(name, constants, tuple(values["streams"]), values["base"], last=values["last"])
 
 
 def member_values(member: Member) -> dict[str, Any]:

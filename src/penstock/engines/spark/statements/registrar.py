@@ -197,17 +197,20 @@ class Registrar:
 
     def _running(self) -> Running:
         """What runs, for those that come."""
-        machine, hosts = self._sharing.machine, self._sharing.hosts.values()
-        bases = [one for one in hosts if one.is_base and one.shape is not None and not one.ends]
-        at_once = [one for one in bases if machine.takes_in(one) or not (self.begun or one.held)]
-        later = [one for one in bases if one.shape is not None and one.shape.absorbs]
-        return Running(
-            self._plans.graph,
-            {one.shape.digest: one.name for one in at_once if one.shape is not None},
-            {one.shape.digest: one.name for one in later if one.shape is not None},
-            frozenset(self._plans.alone.values()),
-            frozenset([*self._sharing.hosts, *machine.book.reserved, *self._coordinator.shared.bases()]),
-        )
+        machine, graph = self._sharing.machine, self._plans.graph
+        at_once: dict[str, str] = {}
+        later: dict[str, str] = {}
+        for host in self._sharing.hosts.values():
+            shape = host.shape
+            if shape is None or not host.is_base or host.end_asked:
+                continue
+            if machine.takes_in(host) or not (self.begun or host.held):  # before rows come all begin together
+                at_once.setdefault(shape.digest, host.name)
+            if shape.absorbs:
+                later.setdefault(shape.digest, host.name)
+        alone = (digest for name, digest in self._plans.alone.items() if name in graph.queries)
+        names = (*self._sharing.hosts, *machine.book.reserved, *self._coordinator.shared.bases())
+        return Running(graph, at_once, later, frozenset(alone), frozenset(names))
 
     def _start(self, found: Admitted, own: Mapping[str, Sink]) -> None:
         shapes = {query.name: shape for query, shape in found.shared}
@@ -418,7 +421,8 @@ class Registrar:
 
     def _find_shapes(self) -> None:
         """The shapes of queries that run alone, for those that will come."""
-        for name, query in self.catalog.queries.items():
+        for name in self.catalog.queries:
+            query = self._plans.definitions(name)[0]  # what has become something else runs alone no more
             if name in self._plans.graph.queries and may_share(query):
                 form = self._plans.templates.shaped(query)
                 if form is not None:

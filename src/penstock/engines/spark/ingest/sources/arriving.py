@@ -158,6 +158,7 @@ class Arriving:
         return self._current is not None or bool(self._resumed or self._waiting)
 
     def _is_known(self, path: str) -> bool:
+        """Whether a file was read, is read and not handed out yet, or waits to be read."""
         return path in self._known or path in self._finished or path in self._unread
 
     # --- reading ---
