@@ -317,6 +317,13 @@ def test_a_query_may_start_later() -> None:
     assert driver.arrive() == ["a"]
 
 
+def test_a_query_that_has_yet_to_begin_can_be_weighed() -> None:
+    driver = Driver(Query("later", select("a", stream()), start_s=10.0))
+    driver.send(WeightChanged(0.0, "later", 0.5))
+    driver.send(Ticked(10.0))
+    assert [unit.weight for unit in driver.control.units.values()] == [0.5]
+
+
 def test_weights_can_change_while_queries_run() -> None:
     driver = Driver(
         query("p", select("a", stream()), weight=0.2),

@@ -161,6 +161,7 @@ class Changes:
         """A query to go."""
         if event.query in self._scheduled:
             del self._scheduled[event.query]
+            self.board.weights.pop(event.query, None)
             self._alarms.set(event.query, float("inf"), out)
             out.append(QueryEnded(event.query, {}))
             return
@@ -232,8 +233,9 @@ class Changes:
         self.waiting.append(Asked(self._change))  # its units kept the cut they had
 
     def weigh(self, name: str, weight: float) -> None:
-        """A query's weight."""
-        self._check(name)
+        """A query's weight, also of one that has yet to begin."""
+        if name not in self._scheduled:
+            self._check(name)
         if not 0 < weight <= 1:
             raise QueryError(f"weight {weight} of query '{name}': it must be above 0 and at most 1")
         self.board.weights[name] = weight
