@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.sinks.files import FileSink
-from penstock.engines.spark.results.tagged_files import DIRECTORY, Moved, TaggedFiles, move
+from penstock.engines.spark.results.tagged_files import DIRECTORY, Moved, TaggedFiles, move, show
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.rosters import Member
 from penstock.engines.spark.storage.commit_log import CommitLog
@@ -164,7 +164,7 @@ class Distributor:
         self._shared.moved(base, formers)
 
     def _show(self, tagged: TaggedFiles, moved: Moved) -> None:
-        self._deliveries.publish(moved.staged)
+        show(moved, self._deliveries.publish)
         tagged.forget(moved.files)
 
     def finish(self) -> None:

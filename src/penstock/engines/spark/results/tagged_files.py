@@ -13,6 +13,7 @@ there in one commit (`distributing`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from penstock.plan.shared.shapes import MEMBER
 
 #: Rows that are read or passed over together.
 _GROUP_ROWS = 8192
+#: Files of members that are written and renamed at once: one write of the disk's journal is then for many.
+AT_ONCE = 8
 #: The greatest number that fits two bytes.
 _SHORT = np.iinfo(np.uint16).max
 #: A query's own directory, for columns; and the number of the next file.
@@ -132,16 +135,30 @@ def move(files: Sequence[Path], members: Sequence[Member], sink_of: Sink, number
     """Stages the rows of tagged files in members' directories; they are seen once that is committed."""
     rows = pa.concat_tables([pq.read_table(path) for path in files])
     known = {member.number: member for member in members}
-    staged: list[StagedFile] = []
+    staging: list[Future[StagedFile | None]] = []
     try:
-        for found, part in by_member(sorted_by_member(rows, list(known))):
-            member = known[found]
-            mine = named(part.drop_columns([MEMBER]), member)
-            sink = sink_of(member.query, mine.schema.remove_metadata())
-            name = sink.stage(mine, number())
-            if name is not None:
-                staged.append(StagedFile(member.query, sink, name))
+        with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="penstock-moving") as pool:
+            for found, part in by_member(sorted_by_member(rows, list(known))):
+                staging.append(pool.submit(_stage, known[found], part, sink_of, number()))
+        staged = tuple(file for one in staging if (file := one.result()) is not None)
     except BaseException:
-        discard(staged)
+        well = [one.result() for one in staging if one.exception() is None]
+        discard(file for file in well if file is not None)
         raise
-    return Moved(tuple(path.name for path in files), tuple(staged))
+    return Moved(tuple(path.name for path in files), staged)
+
+
+def _stage(member: Member, rows: pa.Table, sink_of: Sink, number: int) -> StagedFile | None:
+    mine = named(rows.drop_columns([MEMBER]), member)
+    sink = sink_of(member.query, mine.schema.remove_metadata())
+    name = sink.stage(mine, number)
+    return None if name is None else StagedFile(member.query, sink, name)
+
+
+def show(moved: Moved, publish: Callable[[Sequence[StagedFile]], None]) -> None:
+    """Has all that was staged published: many sinks at once, but a sink's files in their order."""
+    of_sink: dict[str, list[StagedFile]] = {}  # a query that was altered may have been two members
+    for file in moved.staged:
+        of_sink.setdefault(file.sink, []).append(file)
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="penstock-moving") as pool:
+        list(pool.map(publish, of_sink.values()))

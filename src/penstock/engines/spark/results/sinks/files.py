@@ -15,6 +15,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,6 +46,15 @@ ENCODINGS: dict[str, Callable[[pa.Table], pa.Buffer | bytes]] = {
 }
 
 
+@cache  # a shared query's results become files of a thousand sinks, with the same few types
+def _can_hold(format: str, type_: pa.DataType) -> bool:
+    try:
+        ENCODINGS[format](pa.schema([("c", type_)]).empty_table())
+    except pa.ArrowException:
+        return False
+    return True
+
+
 class FileSink:
     """A directory that gets one file for each commit that has rows.
 
@@ -69,13 +79,11 @@ class FileSink:
     def _check_columns(self) -> None:
         """Refuses columns that could not be written, before there are rows of them."""
         for field in self._columns:
-            try:
-                self._encode(pa.schema([field]).empty_table())
-            except pa.ArrowException:
+            if not _can_hold(self._format, field.type):
                 raise SinkError(
                     f"column '{field.name}' is {field.type}, which {self._format} files cannot hold; "
                     "cast it to string in the query"
-                ) from None
+                )
 
     def stage(self, table: pa.Table, number: int) -> str | None:
         """Writes the file of that number into staging."""
