@@ -204,57 +204,31 @@ def test_newcomers_meet_no_rows_from_before_and_then_share(spark: SparkSession, 
         crowd.check(spark)
 
 
-def test_members_are_held_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
+def test_members_are_held_or_run_apart_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
     with make(spark, tmp_path) as engine:
         engine.execute(STREAMS)
         crowd = SharedFacts(engine, random.Random(2))
         crowd.add(24)
-        engine.start()
-        feed = Feed(engine, 5)
-        for turn in range(4):
-            feed.push(4, 40)
-            held = crowd.chance.sample(crowd.running, 3)
-            for name in held:
-                engine.suspend(name)
-            feed.push(4, 40)
-            if turn == 2:
-                engine.use_policy("round-robin")
-            for name in held:
-                engine.resume(name)
-        for name in crowd.running:  # the policy may set some apart
-            engine.run_apart(name, apart=False)
-        feed.push(8, 60)
-        assert engine.settle(300)
-        eventually(
-            lambda: not _asked_again(engine, [s.name for s in engine.coordinator.shared if "." in s.name])
-        )
-        feed.end()
-        engine.run("drained")
-        crowd.check(spark)
-
-
-def test_members_run_apart_and_come_back(spark: SparkSession, tmp_path: Path) -> None:
-    with make(spark, tmp_path) as engine:
-        engine.execute(STREAMS)
-        crowd = SharedFacts(engine, random.Random(12))
-        crowd.add(24)
         shared = engine.coordinator.shared
         engine.start()
-        feed = Feed(engine, 13)
+        feed = Feed(engine, 5)
         members = [name for name in crowd.running if shared.of(name) is not None]
         for turn in range(4):
-            chosen = crowd.chance.sample(members, 4)
-            for name in chosen:
+            feed.push(4, 40)
+            chosen = crowd.chance.sample(members, 6)
+            held, apart = chosen[:3], chosen[3:]
+            for name in held:
+                engine.suspend(name)
+            for name in apart:
                 engine.run_apart(name)
+            engine.run_apart(apart[0], apart=False)  # maybe before it has gone
             feed.push(4, 40)
-            engine.run_apart(chosen[0], apart=False)  # maybe before it has gone
-            feed.push(4, 40)
-            assert engine.settle(300)
             if turn == 2:
                 engine.use_policy("weighted-round-robin")
-            apart = [one for one in shared if one.base != one.name]
-            assert turn == 0 or apart
-            for name in chosen:
+            assert any(one.base != one.name for one in shared)
+            for name in held:
+                engine.resume(name)
+            for name in apart:
                 engine.run_apart(name, apart=False)
         for name in members:  # the policy may have found reasons of its own
             engine.run_apart(name, apart=False)
