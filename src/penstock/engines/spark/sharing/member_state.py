@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from penstock.engines.spark.operators.base import UNKNOWN
 from penstock.engines.spark.steps.progress import Progress
 from penstock.engines.spark.storage.records import OperatorState, Piece
-from penstock.engines.spark.storage.store import Ref, Store
+from penstock.engines.spark.storage.store import Store
 from penstock.model.graph import Graph
 from penstock.plan.shared.shapes import MEMBER
 
@@ -26,16 +26,16 @@ def take_along(progress: Progress, store: Store, operators: Sequence[tuple[str, 
 
     All of it, or nothing if a table cannot be written.
     """
-    written: list[Ref] = []
-    try:
-        divided = [
-            (before, name, *_divided(store, progress.states[before], member, written))
-            for before, name in operators
-            if before in progress.states
-        ]
-    except BaseException:
-        store.delete([ref.name for ref in written])
-        raise
+    divided = []
+    with store.noting() as written:
+        try:
+            for before, name in operators:
+                if (state := progress.states.get(before)) is not None:
+                    mine, theirs = (_part(store, state, member, mine=mine) for mine in (True, False))
+                    divided.append((before, name, mine, theirs))
+        except BaseException:
+            store.delete(written)
+            raise
     for before, name, mine, theirs in divided:
         progress.outputs[name] = progress.outputs.get(before, UNKNOWN)
         progress.put_state(name, mine)
@@ -63,17 +63,7 @@ def bring_along(progress: Progress, store: Store, operators: Sequence[tuple[str,
             progress.put_state(name, OperatorState((*theirs.pieces, *brought), numbers))
 
 
-def _divided(
-    store: Store, state: OperatorState, number: int, written: list[Ref]
-) -> tuple[OperatorState, OperatorState]:
-    """What is remembered of a member, and of the others; tables that were made for it are in `written`."""
-    mine = _part(store, state, number, written, mine=True)
-    return mine, _part(store, state, number, written, mine=False)
-
-
-def _part(
-    store: Store, state: OperatorState, number: int, written: list[Ref], *, mine: bool
-) -> OperatorState:
+def _part(store: Store, state: OperatorState, number: int, *, mine: bool) -> OperatorState:
     """What is remembered of a member, or of the others; numbers about a piece begin with its name.
 
     What belongs to nobody, as rows of a join's other side may, both need.
@@ -90,11 +80,10 @@ def _part(
         about = {key: numbers.pop(key) for key in state.numbers if key.startswith(f"{piece.ref.name}:")}
         if part.num_rows:
             ref = store.put(part, "state")
-            written.append(ref)
             pieces.append(replace(piece, ref=ref))
             numbers |= {key.replace(piece.ref.name, ref.name, 1): about[key] for key in about}
     return OperatorState(tuple(pieces), numbers)
 
 
 def _is_tagged(store: Store, piece: Piece) -> bool:
-    return MEMBER in store.get(piece.ref).column_names
+    return MEMBER in store.columns(piece.ref)

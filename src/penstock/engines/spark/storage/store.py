@@ -85,6 +85,13 @@ class Store:
         self._hold(ref, table)
         return table
 
+    def columns(self, ref: Ref) -> list[str]:
+        """The columns of a table; its rows are not read for that."""
+        with self._lock:
+            table = self._held.get(ref.name)
+        names = table.column_names if table is not None else pq.read_schema(self._root / ref.name).names
+        return list(names)
+
     def path(self, ref: Ref) -> Path:
         """Where a table's file is."""
         return self._root / ref.name
