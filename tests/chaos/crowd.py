@@ -161,13 +161,16 @@ def judge(root: Path, seconds: float, spark: SparkSession, say: Say) -> list[str
     problems = [f"{name} failed: {why}" for name, why in failures.items()]
     told, _ = world(seconds)
     theirs = expected(spark, told, texts, lives, tables)
+    problems += [
+        f"{name} never began, and has results" for name in texts if not lives[name] and len(found[name])
+    ]
     for name, table in theirs.items():
         wrong = difference(found[name], table)
         if wrong is not None:
             problems.append(f"{name} {texts[name]}, {lives[name]}: {wrong}")
         if lives[name][-1].ends is None and len(lives[name]) != len(texts[name]):
             problems.append(f"{name} was asked to be {len(texts[name])} things: {lives[name]}")
-    altered = sum(len(life) - 1 for life in lives.values())
+    altered = sum(len(life) - 1 for life in lives.values() if life)
     rows = sum(table.num_rows for table in theirs.values())
     say(f"crowd: {len(texts)} queries, altered {altered} times, {rows:,} rows, each once")
     if not rows or not altered:

@@ -261,7 +261,10 @@ def expected(
     periods: Mapping[str, Sequence[Period]],
     tables: Mapping[str, pa.Table],
 ) -> dict[str, pa.Table]:
-    """Batch over the rows that each query saw, as what it was then; those with the same rows together."""
+    """Batch over the rows that each query saw, as what it was then; those with the same rows together.
+
+    Queries that were stopped before they began are left out.
+    """
     alike: dict[str, list[tuple[str, int]]] = {}
     for name in texts:
         for place, period in enumerate(periods[name]):
@@ -281,7 +284,8 @@ def expected(
     whole = {}
     for name in texts:
         parts = [theirs[name, place] for place in range(len(periods[name]))]
-        whole[name] = pa.concat_tables([part.cast(parts[0].schema) for part in parts])
+        if parts:
+            whole[name] = pa.concat_tables([part.cast(parts[0].schema) for part in parts])
     return whole
 
 
