@@ -190,6 +190,14 @@ def test_nobody_returns_to_a_host_that_never_begins() -> None:
     assert not sharing.book.hosts["shape-b.1"].returns
 
 
+def test_nobody_joins_a_host_that_waits_for_another_to_come_to_stand() -> None:
+    sharing = two_members()
+    sharing.handle(ev.Asked("q", Alter(1, ShapeFacts("b"))))
+    assert not sharing.takes_in(sharing.book.hosts["shape-b"])
+    sharing.handle(ev.HostStarted("shape-b"))
+    assert sharing.takes_in(sharing.book.hosts["shape-b"])
+
+
 def test_what_was_under_way_is_asked_for_again_after_a_crash() -> None:
     sharing = two_members()
     sharing.handle(ev.Asked("q", Hold()))

@@ -135,8 +135,6 @@ class World:
             case do.SubmitHosts(hosts=hosts, beside=beside):
                 assert beside is None or beside in self.at, command
                 assert self.planned.issuperset(hosts)
-                if self.at.keys() >= {*hosts}:
-                    return  # control had begun it when it was told that it is not to begin beside another
                 if command.held:
                     self.held.update(hosts)
                 self._ask(command)

@@ -88,8 +88,11 @@ class Sharing:
         return record.held or record.failed is not None or (host.held and not host.excluding)
 
     def takes_in(self, host: HostRecord) -> bool:
-        """Whether new queries of its shape may become members of a host, from the next batch on."""
-        goes_on = not host.end_asked and (not host.held or bool(host.excluding))
+        """Whether new queries of its shape may become members of a host, from the next batch on.
+
+        One that is to begin where another stands may wait for that one for long.
+        """
+        goes_on = not host.end_asked and host.beside is None and (not host.held or bool(host.excluding))
         return host.shape is not None and host.shape.instant and host.is_base and goes_on
 
     def runs_apart(self, query: str) -> bool:

@@ -180,11 +180,7 @@ class Moves:
         new = self._book.hosts[query.to]
         self._book.set_host(host, end_asked=False)
         self._begin_again(query)
-        if self._book.members(new.name):  # who have come meanwhile: it begins by itself
-            self._book.set_host(new, beside=None, replacing=False)
-            self.out += [Withdraw(new.name), SubmitHosts((new.name,))]
-        else:
-            self.forget(new)
+        self.forget(new)
 
     def interrupt_returns(self, host: HostRecord) -> None:
         """A host that is held does not become part of another, nor others of it."""

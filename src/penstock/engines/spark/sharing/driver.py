@@ -238,10 +238,8 @@ class SharingDriver:
         now = self._of.now()
         match command:
             case do.SubmitHosts(hosts, beside, replacing, held):
-                # Control had begun it, if it was told too late that it is not to begin beside another.
-                new = tuple(self.plans[one] for one in hosts if one not in self._of.control.graph.queries)
-                if new:
-                    self._of.handle(to_control.QueriesSubmitted(now, new, beside, replacing, held))
+                plans = tuple(self.plans[host] for host in hosts)
+                self._of.handle(to_control.QueriesSubmitted(now, plans, beside, replacing, held))
             case do.StopHost(host, drain, beside):
                 self._of.handle(to_control.QueryStopped(now, host, drain, beside))
             case do.SettleHost(host, query, as_it_stands):

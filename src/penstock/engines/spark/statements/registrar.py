@@ -204,7 +204,8 @@ class Registrar:
             shape = host.shape
             if shape is None or not host.is_base or host.end_asked:
                 continue
-            if machine.takes_in(host) or not (self.begun or host.held):  # before rows come all begin together
+            together = not (self.begun or host.held or host.beside)  # before rows come all begin together
+            if together or machine.takes_in(host):
                 at_once.setdefault(shape.digest, host.name)
             if shape.absorbs:
                 later.setdefault(shape.digest, host.name)
