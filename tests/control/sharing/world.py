@@ -390,10 +390,10 @@ class World:
         if not running:
             return
         host = self.chance.choice(running)
-        self.failed.update(self._members_of(host))
         events: list[ev.Event] = []
         if self.chance.random() < 0.5:
             events = self._make_one([one for one in self.pending if not isinstance(one.command, do.Move)])
+        self.failed.update(self._members_of(host))
         if host in self.at:
             self.held.add(host)
             events.insert(0, ev.HostFailed(host, "broken"))
@@ -494,8 +494,8 @@ class World:
         return not any(host.returns and not self._waits(host) for host in book.hosts.values())
 
     def _waits(self, host: HostRecord) -> bool:
-        """Whether a host that is to return cannot yet: it or its base is held, or it has not begun."""
-        return host.held or host.base in self.held or not host.begun
+        """Whether a host that is to return cannot yet: it or its base is held, or has not begun."""
+        return host.held or host.base in self.held or not host.begun or host.base not in self.at
 
 
 def _begins_or_ends(command: Asked, host: str) -> bool:
