@@ -55,6 +55,8 @@ def test_every_query_gets_its_rows_once_and_every_request_is_answered(seed: int)
     for name, query in world.sharing.book.queries.items():
         check_ranges(name, world.seen[name])
         assert query.held == world.wanted[name]
+        if query.phase is Phase.running and not query.asked:
+            assert world.seen[name].definition == world.altered.get(name, 0)
         stands = query.held or query.failed is not None
         assert (query.host in world.held) == stands, (query, world.sharing.book.hosts[query.host])
 

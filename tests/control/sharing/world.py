@@ -85,6 +85,7 @@ class World:
     seen: dict[str, Seen] = field(default_factory=dict)
     members: dict[str, str] = field(default_factory=dict)
     wanted: dict[str, bool] = field(default_factory=dict)  # whether somebody wants a query held
+    altered: dict[str, int] = field(default_factory=dict)  # the definition that was last asked for
     pending: list[Pending] = field(default_factory=list)
     queue: deque[ev.Event] = field(default_factory=deque)
     failed: set[str] = field(default_factory=set)  # queries that ever did: they may end where they stand
@@ -459,6 +460,8 @@ class World:
 
     def _note(self, query: str, request: Request) -> None:
         if not self.sharing.book.queries[query].is_stopping:
+            if isinstance(request, Alter):
+                self.altered[query] = request.number
             self.wanted[query] = {Hold: True, Resume: False}.get(type(request), self.wanted[query])
 
     def calm(self, most: int, *, resumed: float = 1.0) -> int:
