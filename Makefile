@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 
-.PHONY: help install demo test test-core test-fast chaos soak cluster-test java check format bench docs lock clean
+.PHONY: help install demo test test-core test-fast chaos server-kills soak cluster-test java check format bench docs lock clean
 .DEFAULT_GOAL := help
 
 help:  ## this list
@@ -28,6 +28,9 @@ test-fast: $(INSTALLED)  ## those of test-core that are not slow
 chaos: java $(INSTALLED)  ## kill -9 and restart, 46 times; KILLS=90 SEED=7 for others; 15 to 35 minutes
 	$(BIN)/python -m tests.chaos.run $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 	$(BIN)/python -m tests.chaos.crowd $(if $(SEED),--seed $(SEED))
+
+server-kills: java $(INSTALLED)  ## kill -9 of a server's processes under load, 24 times; KILLS=40 SEED=7 for others
+	$(BIN)/python -m tests.server.kills $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
 soak: java $(INSTALLED)  ## 50 queries and a bad thing every half minute; MINUTES=30 EVERY=30 SEED=7 for others
 	$(BIN)/python -m tests.soak.run $(if $(MINUTES),--minutes $(MINUTES)) $(if $(EVERY),--every $(EVERY)) $(if $(SEED),--seed $(SEED))
@@ -52,8 +55,11 @@ bench: $(INSTALLED)  ## what a scheduling decision costs
 
 docs: $(INSTALLED)  ## the generated pages of docs/
 	$(BIN)/penstock policies --markdown > docs/policies.md.new && mv docs/policies.md.new docs/policies.md
+	$(BIN)/penstock config --markdown > docs/configuration.md.new && mv docs/configuration.md.new docs/configuration.md
 	$(BIN)/python -c 'from penstock.plan.document import json_schema_text as text; print(text(), end="")' \
 		> docs/plan.schema.json.new && mv docs/plan.schema.json.new docs/plan.schema.json
+	$(BIN)/python -c 'from penstock.server.http.app import openapi_text as text; print(text(), end="")' \
+		> docs/openapi.json.new && mv docs/openapi.json.new docs/openapi.json
 
 lock: $(BIN)/python  ## requirements.lock, anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet 'pip-tools>=7.5,<8'

@@ -36,6 +36,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(f"spark-{place % SPARKS}"))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Groups that are not kept would start every module's engines in every process, and tell nobody."""
+    if getattr(session.config, "workerinput", None) is not None:
+        for item in session.items:
+            is_grouped = item.get_closest_marker("xdist_group") is not None
+            assert not is_grouped or "@spark-" in item.nodeid, (
+                f"pytest-xdist forgot the group of {item.nodeid}"
+            )
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Plain Spark in this process: what results are compared with."""

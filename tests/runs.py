@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from penstock.control.commands import Command, QueryEnded, QueryStarted
 from penstock.control.events import (
     ChangeWithdrawn,
+    EstimatesChanged,
     Event,
     PolicyChanged,
     QueriesSubmitted,
@@ -23,7 +24,7 @@ from penstock.control.events import (
 )
 from penstock.control.invariants import check_invariants
 from penstock.control.log import EventLog
-from penstock.control.partitions import Group, ThreadPlan
+from penstock.control.thread_plans import Group, ThreadPlan
 from penstock.engines.sim.arrivals import at_times
 from penstock.engines.sim.engine import Simulation
 from penstock.engines.sim.results import Results
@@ -38,6 +39,7 @@ from tests.strategies import graphs
 
 REPLAYABLE = (
     "round-robin", "round-robin(seconds=0.01)", "weighted-round-robin(seconds=0.02)", "fifo", "fifo(rows=1)",
+    "round-robin(rows=2)", "fcfs(rows=3)",
     "fcfs", "path-capacity(tau=3)", "path-capacity", "segment(tau=2)", "segment", "simplified-segment",
     "chain", "chain(rows=2)", "chain-flush(limit_s=0.05)", "rate-based", "fas-mcq", "fas-mcq(beta=0.25)",
     "latency-chart", "memory-chart", "random(seed=7)", "random(seed=1, rows=1)", "direct", "stall-avoiding",
@@ -85,14 +87,16 @@ def thread_plans(operators: Sequence[str]) -> st.SearchStrategy[ThreadPlan]:
     """All kinds of thread plan; a hybrid one names some of the operators in two groups."""
     half = len(operators) // 2
     hybrid = ThreadPlan(
-        "hybrid",
+        "hmts",
         2,
         (
             Group(tuple(operators[:half]), "fifo", 2.0),
             Group(tuple(operators[half : half + 1]), "chain(rows=1)"),
         ),
     )
-    plain = [ThreadPlan(kind, workers) for kind in ("operator", "pool", "owned") for workers in (1, 2, 3)]
+    plain = [
+        ThreadPlan(kind, workers) for kind in ("ots", "di", "pool", "owned", "hmts") for workers in (1, 2, 3)
+    ]
     return st.sampled_from([ThreadPlan(), *plain, *([hybrid] if half else [])])
 
 
@@ -100,10 +104,16 @@ def thread_plans(operators: Sequence[str]) -> st.SearchStrategy[ThreadPlan]:
 def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool = True) -> Run:
     """A run; with `changes` policies, threads and queries come and go while rows flow."""
     graph, estimates = draw(graphs(max_operators=9))
-    queries = tuple(graph.queries.values())
+    wishes = st.sampled_from([None, None, None, 0.5, 4.0])
+    queries = tuple(
+        replace(query, qos=replace(query.qos, latency_s=draw(wishes))) for query in graph.queries.values()
+    )
     seconds = st.integers(0, 200).map(lambda n: n / 100)
+    per_batch = st.sampled_from([1, 1, 2, 5])
     arrivals = {
-        stream: at_times(np.sort(np.array(draw(st.lists(seconds, max_size=25)), dtype=float)))
+        stream: at_times(
+            np.sort(np.repeat(np.array(draw(st.lists(seconds, max_size=25)), dtype=float), draw(per_batch)))
+        )
         for stream in graph.sources
     }
     fixed_s = draw(st.sampled_from([0.0, 0.004]))
@@ -117,14 +127,24 @@ def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool =
         for _ in range(draw(st.integers(0, 3))):
             script.append(PolicyChanged(draw(seconds), draw(st.sampled_from(policies))))
         if not any(group for group in threads.groups) and draw(st.booleans()):
-            kind = draw(st.sampled_from(["graph", "operator", "pool", "owned"]))
+            kind = draw(st.sampled_from(["gts", "ots", "di", "pool", "owned", "hmts"]))
             script.append(ThreadsChanged(draw(seconds), ThreadPlan(kind, draw(st.integers(1, 3)))))
+        if draw(st.booleans()):
+            costs = {
+                name: replace(one, cost_s=draw(st.sampled_from([1e-4, 0.01, 0.3])))
+                for name, one in estimates.operators.items()
+            }
+            other = Estimates(costs, estimates.rates, fixed_s)
+            script.append(EstimatesChanged(draw(seconds), other, draw(st.booleans())))
         if draw(st.booleans()):
             script.append(QueryStopped(draw(seconds), first[-1].name, drain=draw(st.booleans())))
             if draw(st.booleans()):  # which may be too late
                 script.append(ChangeWithdrawn(draw(seconds), first[-1].name))
         elif draw(st.booleans()):
             script.append(QuerySuspended(1.0, first[-1].name))
+            if draw(st.integers(0, 3)) == 0:
+                script.append(QueryStopped(1.0 + draw(seconds), first[-1].name, drain=draw(st.booleans())))
+                return _made(first, workload, policy, threads, script, estimates, late=bool(late))
             script.append(QueryResumed(1.0 + draw(seconds), first[-1].name))
             if draw(st.booleans()):
                 script.append(SettleAsked(draw(seconds), first[-1].name, draw(st.booleans()), "somebody"))
@@ -137,7 +157,20 @@ def runs(draw: st.DrawFn, policies: Sequence[str] = POLICIES, *, changes: bool =
                     script.append(QueryResumed(2.0, "twin"))
                 elif draw(st.booleans()):
                     script.append(ChangeWithdrawn(draw(seconds), "twin"))
-    if late and threads.kind == "hybrid":  # groups may only name operators that run
+    return _made(first, workload, policy, threads, script, estimates, late=bool(late))
+
+
+def _made(
+    first: tuple[Query, ...],
+    workload: Workload,
+    policy: str,
+    threads: ThreadPlan,
+    script: list[Event],
+    estimates: Estimates,
+    *,
+    late: bool,
+) -> Run:
+    if late and threads.kind == "hmts":  # groups may only name operators that run
         threads = ThreadPlan("pool", 2)
     return Run(first, workload, policy, threads, tuple(script), estimates)
 

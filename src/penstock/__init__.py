@@ -7,6 +7,9 @@
         engine.run()
         table = engine.results("hot_rooms")
 
+    with ps.connect("http://127.0.0.1:8642") as client:  # the same of a server that runs
+        table = client.results("hot_rooms")
+
 The packages below are layers; each imports only those above it in this list (a test enforces it):
 
     errors          the exception tree
@@ -23,6 +26,8 @@ The packages below are layers; each imports only those above it in this list (a 
     verify          holds results against plain Spark
     experiments     the papers' figures
     bench           measurements of Penstock itself
+    server          an engine for many clients: processes, the HTTP API, who may do what
+    client          a server's streams, queries and results from Python
     commands        what the longer commands do
     cli             the `penstock` command
 
@@ -38,9 +43,10 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Engine": "penstock.engines.spark.engine",
     "PenstockError": "penstock.errors",
+    "connect": "penstock.client.client",
     "stream": "penstock.sql.builder",
 }
-__all__ = ["Engine", "PenstockError", "__version__", "stream"]
+__all__ = ["Engine", "PenstockError", "__version__", "connect", "stream"]
 
 
 def __getattr__(name: str) -> Any:

@@ -119,7 +119,7 @@ def move(engine: Engine, patterns: Sequence[str], texts: dict[str, list[str]], c
 def texts_of(engine: Engine) -> dict[str, list[str]]:
     """What each query was asked to be, one after the other."""
     texts: dict[str, list[str]] = {}
-    for sql, _ in engine.coordinator.log.statements():
+    for sql, _, _ in engine.coordinator.log.statements():
         for name, text in re.findall(r"(?:CONTINUOUS|ALTER) QUERY (v\d+) (AS\s[^;]*);", sql):
             texts.setdefault(name, []).append(text)
     return texts

@@ -29,7 +29,8 @@ class World:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._began = 0.0
-        self._idle_from = IDLE_AFTER * seconds if case == "shared" else float("inf")
+        #: When the stream of which files arrive falls idle.
+        self.idle_from_s = IDLE_AFTER * seconds if case == "shared" else float("inf")
         self._version = 0
         #: The ids of all good rows of each stream.
         self.fed: dict[str, list[int]] = {}
@@ -71,24 +72,19 @@ class World:
         self._began = time.monotonic()
         self._thread.start()
 
-    @property
-    def idle_s(self) -> float:
-        """For how long nothing has come of the stream that is left alone."""
-        return time.monotonic() - self._began - self._idle_from
-
     def end(self) -> None:
         """Nothing happens any more, and streams that would go on for ever are ended."""
         self._over.set()
         self._thread.join()
         if self._case in ARRIVING:
             before = len(self.fed[ARRIVING[self._case]])
-            self._drop_rows(min(self._idle_from, time.monotonic() - self._began))
+            self._drop_rows(min(self.idle_from_s, time.monotonic() - self._began))
             self.overdue = self.fed[ARRIVING[self._case]][before:]
             (self._root / ARRIVING[self._case] / END).touch()
 
     def _run(self) -> None:
         while not self._over.wait(self._chance.uniform(0.1, 1.0)):
-            if self._case in ARRIVING and time.monotonic() - self._began < self._idle_from:
+            if self._case in ARRIVING and time.monotonic() - self._began < self.idle_from_s:
                 self._drop_rows(time.monotonic() - self._began)
             if self._case == "joins" and self._chance.random() < 0.2:
                 self._change_table()

@@ -69,7 +69,7 @@ class Life:
     def kill_jvm(self) -> bool:
         """Only the JVM, if it is there already; the engine must notice, and end itself."""
         family = descendants(self._process.pid)
-        if not any(_is_spark(pid) for pid in family) or self._process.poll() is not None:
+        if not any(is_spark(pid) for pid in family) or self._process.poll() is not None:
             return False
         for pid in family:
             with suppress(ProcessLookupError):
@@ -97,7 +97,7 @@ def descendants(pid: int) -> list[int]:
     return found[1:]
 
 
-def _is_spark(pid: int) -> bool:
+def is_spark(pid: int) -> bool:
     """Whether a process is Spark's JVM, as opposed to one that only looks which Java there is."""
     with suppress(OSError):
         return b"org.apache.spark.deploy.SparkSubmit" in Path(f"/proc/{pid}/cmdline").read_bytes()

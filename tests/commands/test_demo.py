@@ -114,7 +114,7 @@ def test_the_report_has_both_policies_beside_each_other() -> None:
     said = text(DAY)
     assert "300 rows in, 1 queries" in said
     assert "3.0 s → 500 ms" in said
-    assert "no → yes" in said
+    assert "violated → spare" in said
     assert "round-robin: mean latency 3.0 s" in said
 
 
@@ -125,7 +125,7 @@ def test_a_day_that_was_stopped_before_noon_has_one_part(tmp_path: Path) -> None
     assert picture(day, tmp_path).stat().st_size > 10_000
     said = report_json(day, tmp_path / "demo.png")
     assert said["stopped"]
-    assert said["policies"][0]["queries"]["fire"]["met"] is False
+    assert said["policies"][0]["queries"]["fire"]["verdict_in_life"] == "violated"
 
 
 def test_a_day_without_any_result_can_be_drawn(tmp_path: Path) -> None:

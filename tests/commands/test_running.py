@@ -28,7 +28,7 @@ from penstock.engines.spark.runtime.coordinator import Totals
 from penstock.engines.spark.status.query_states import PartState, QueryState
 from penstock.engines.spark.status.status import PartStatus, QueryStatus, Status, StreamStatus
 from penstock.errors import EngineError
-from penstock.model.qos import QoS
+from penstock.model.qos import Judgement, QoS, Verdict
 from penstock.sql import session as statements
 
 
@@ -92,8 +92,15 @@ def shown(table: Any) -> str:
 
 
 def test_tables_say_what_fails_what_was_asked_for_and_whose_rows_they_count() -> None:
-    qos = QoS(latency_s=2.0, tolerance=0.2)
-    query = QueryStatus("q", qos, 5, Latencies(), 0.9, 1.0, 0.0, 0, 0, None, QueryState.held, 7)
+    qos = QoS(latency_s=2.0, throughput_per_s=50.0, tolerance=0.2)
+    query = QueryStatus(
+        "q", qos, 5, Latencies(), 0.9, 1.0, 0.0, 0, 0, None, QueryState.held, 7,
+        judged=(Judgement("latency", 2.0, 9.0, Verdict.violated, "it is held, and 7 rows wait on stream s"),),
+        judged_in_life=(
+            Judgement("latency", 2.0, 1.0, Verdict.spare),
+            Judgement("throughput", 50.0, 0.5, Verdict.violated, "it is held"),
+        ),
+    )  # fmt: skip
     failing = Failing("it is a file", 90.0, 3, 104.0)
     streams = {"s": StreamStatus("s", PartState.failing, 30, 1, 2, failing, "two.csv: it cannot be read")}
     last = Status(
@@ -101,13 +108,31 @@ def test_tables_say_what_fails_what_was_asked_for_and_whose_rows_they_count() ->
         sinks={"k": PartStatus("k", PartState.running)},
     )  # fmt: skip
     ran = Ran(last, 2.0, rows_before=20)
-    assert asked_for(query) == "≤ 2 s ± 20%"
+    assert asked_for(query) == "≤ 2 s, ≥ 50/s ± 20%"
     for text in (shown(View().table(last)), shown(summary(ran, None))):
         assert "stream s fails: it is a file (for 10 s, tried 3×, again in 4 s)" in text
         assert "stream s: two.csv: it cannot be read" in text
         assert "held" in text
     assert "10 rows in after 20 of earlier runs" in shown(summary(ran, None))
+    lately, in_life = shown(View().table(last)), shown(summary(ran, None))
+    assert "violated: latency" in lately
+    assert "q: latency violated, 9.0 s of 2.0 s: it is held, and 7 rows wait on stream s" in lately
+    assert "violated: throughput" in in_life
+    assert "q: throughput violated, 0.5/s of 50/s: it is held" in in_life
+    assert "fresh 10% (weighted 10%)" in lately
     told = summary_json(ran)
+    assert told["freshness"] == told["weighted_freshness"] == pytest.approx(0.1)
+    assert told["queries"]["q"]["verdict"] == "violated"
+    assert told["queries"]["q"]["wishes"] == [
+        {
+            "wish": "latency",
+            "asked": 2.0,
+            "measured": 9.0,
+            "verdict": "violated",
+            "cause": "it is held, and 7 rows wait on stream s",
+        }
+    ]
+    assert told["queries"]["q"]["wishes_in_life"][0]["verdict"] == "spare"
     assert told["totals"]["rows_in"] == 10
     assert told["queries"]["q"]["state"] == "held"
     assert told["streams"]["s"] == {"state": "failing", "rows": 30, "late": 1, "bad": 2}

@@ -29,8 +29,8 @@ from penstock.control.events import (
 )
 from penstock.control.invariants import check_invariants
 from penstock.control.machine import Control
-from penstock.control.partitions import ThreadPlan
 from penstock.control.standing import Cursor, QueueContents, Standing
+from penstock.control.thread_plans import ThreadPlan
 from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph, Port
@@ -45,7 +45,7 @@ class Kept:
     units: dict[int, tuple[str, ...]] = field(default_factory=dict)
     batches: dict[Port, dict[int, Batch]] = field(default_factory=dict)
     freed: dict[Port, int] = field(default_factory=dict)
-    cursors: dict[Port, dict[int, int]] = field(default_factory=dict)
+    cursors: dict[Port, dict[int, tuple[int, int]]] = field(default_factory=dict)
     streams: dict[str, tuple[int, float, bool]] = field(default_factory=dict)
 
     def write(self, control: Control, event: Event, commands: list[Command], unit: int | None) -> None:
@@ -62,7 +62,7 @@ class Kept:
         elif isinstance(event, StepFinished):
             assert unit is not None
             for reader in control.units[unit].readers:
-                self.cursors[reader.queue.port][unit] = reader.cursor
+                self.cursors[reader.queue.port][unit] = (reader.cursor, reader.cursor_rows)
                 self._free(reader.queue.port, reader.queue.freed)
             for port in {output.port for output in event.outputs}:
                 self._append(control, port, [o.batch for o in event.outputs if o.port == port])
@@ -86,7 +86,9 @@ class Kept:
         for queue in standing.queues:
             self.batches[queue.port] = dict(enumerate(queue.batches, start=queue.first))
             self.freed[queue.port] = queue.first
-            self.cursors[queue.port] = {numbers[c.unit]: queue.first + c.read for c in queue.cursors}
+            self.cursors[queue.port] = {
+                numbers[c.unit]: (queue.first + c.read, c.rows) for c in queue.cursors
+            }
 
     def queues(self) -> tuple[QueueContents, ...]:
         """The queues as read back."""
@@ -104,7 +106,7 @@ class Kept:
                     offset,
                     register_s,
                     ended,
-                    tuple(Cursor(position[unit], cursor - first) for unit, cursor in cursors),
+                    tuple(Cursor(position[unit], read - first, rows) for unit, (read, rows) in cursors),
                     first,
                 )
             )
@@ -209,7 +211,7 @@ class Copying:
     def _check_train(self, step: RunStep) -> None:
         sizes = [batch.rows for take in step.takes for batch in take.batches]
         assert sizes
-        if self.most_rows is not None and len(sizes) > 1:
+        if self.most_rows is not None:
             assert sum(sizes) <= self.most_rows
 
     # --- steps ---
@@ -230,7 +232,7 @@ class Copying:
         place, graph = self.control.units[unit].place, self.control.graph
         arriving: dict[str, Counter[int]] = {name: Counter() for name in place.unit.operators}
         for name in readers:
-            arriving[name].update(batch.ref)
+            arriving[name].update(_rows(batch))
         outputs = []
         for name in place.unit.operators:
             rows = Counter({o: n for o, n in arriving[name].items() if self._passes(name, batch.leaf, o)})
@@ -297,6 +299,12 @@ class Copying:
         return self.delivered.get(self.graphs[query].members[query][-1], Counter())
 
 
+def _rows(batch: Batch) -> list[int]:
+    """The offsets of the rows of a batch, or of a part of one."""
+    whole = sorted(Counter(batch.ref).elements())
+    return whole[batch.first_row : batch.first_row + batch.rows]
+
+
 def _at(event: Event, at_s: float) -> Event:
     fields = {name: getattr(event, name) for name in event.__struct_fields__}
     return type(event)(**(fields | {"at_s": at_s}))
@@ -316,6 +324,6 @@ def _comparable(graph: Graph, queues: Sequence[QueueContents]) -> dict[Port, tup
     for queue in queues:
         stream = queue.port.node not in graph.nodes or graph.is_source(queue.port.node)
         own = (queue.offset, queue.register_s, queue.ended) if stream else ()
-        cursors = sorted((cursor.unit, cursor.read) for cursor in queue.cursors)
+        cursors = sorted((cursor.unit, cursor.read, cursor.rows) for cursor in queue.cursors)
         shown[queue.port] = (queue.batches, cursors, queue.first, *own)
     return shown

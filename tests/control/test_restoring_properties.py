@@ -16,7 +16,7 @@ from penstock.control.events import (
     ThreadsChanged,
     WeightChanged,
 )
-from penstock.control.partitions import ThreadPlan
+from penstock.control.thread_plans import ThreadPlan
 from penstock.model.batch import Batch
 from tests.control.copying import Copying
 from tests.runs import REPLAYABLE, thread_plans
@@ -33,7 +33,7 @@ def crashing(draw: st.DrawFn) -> Copying:
     for policy in draw(st.lists(st.sampled_from(REPLAYABLE), max_size=3)):
         script.append(PolicyChanged(0.0, policy))
     if draw(st.booleans()):
-        kind = draw(st.sampled_from(["graph", "operator", "pool", "owned"]))
+        kind = draw(st.sampled_from(["gts", "ots", "di", "pool", "owned", "hmts"]))
         script.append(ThreadsChanged(0.0, ThreadPlan(kind, draw(st.integers(1, 3)))))
     if draw(st.booleans()):
         script.append(EstimatesChanged(0.0, estimates, recut=True))
@@ -49,7 +49,7 @@ def crashing(draw: st.DrawFn) -> Copying:
         script.insert(place, QuerySuspended(0.0, first[-1].name))
         script.insert(draw(st.integers(place + 1, len(script))), QueryResumed(0.0, first[-1].name))
     threads = draw(thread_plans(graph.operators))
-    if len(first) < len(queries) and threads.kind == "hybrid":  # groups may only name operators that run
+    if len(first) < len(queries) and threads.kind == "hmts":  # groups may only name operators that run
         threads = ThreadPlan("pool", 2)
     return Copying(
         policy=draw(st.sampled_from(REPLAYABLE)),

@@ -28,10 +28,22 @@ def test_who_wants_its_results_soon() -> None:
 
 
 def test_who_matters_more_if_the_policy_looks_at_that() -> None:
+    """Alone it would rank twice as high as with the others: two thirds of the worth, a third of the time."""
     special = MemberFacts("special", weight=1.0)
-    others = [MemberFacts(f"q{n}", weight=0.2) for n in range(5)]
+    others = [MemberFacts(f"q{n}", weight=0.1) for n in range(5)]
     assert RULE.chosen(SharedFacts([special, *others], 0.1, 0.02), by_weight=True) == {"special"}
     assert RULE.chosen(SharedFacts([special, *others], 0.1, 0.02), by_weight=False) == frozenset()
+    # What is worth most is not better off alone if it takes most of the time, or if any step takes as long.
+    greedy = MemberFacts("special", weight=1.0, share=0.7)
+    assert RULE.chosen(SharedFacts([greedy, *others], 0.1, 0.03), by_weight=True) == frozenset()
+    assert RULE.chosen(SharedFacts([special, *others], 0.1, 0.09), by_weight=True) == frozenset()
+
+
+def test_who_has_many_subscribers_if_the_policy_looks_at_that() -> None:
+    popular = MemberFacts("popular", subscribers=10)
+    shared = crowd(popular, ordinary=5)
+    assert RULE.chosen(shared, by_weight=True, popular=True) == {"popular"}
+    assert RULE.chosen(shared, by_weight=True) == frozenset()
 
 
 def test_who_puts_out_most_of_the_rows() -> None:

@@ -33,7 +33,7 @@ def test_parameters_stand_in_brackets() -> None:
         ),
         (
             "fas-mcq(bta=1)",
-            "policy 'fas-mcq' has no parameter 'bta'. Did you mean 'beta'? It takes: beta, rows",
+            "policy 'fas-mcq' has no parameter 'bta'. Did you mean 'beta'? It takes: beta, popularity, rows",
         ),
         (
             "fas-mcq(0.5)",
@@ -48,7 +48,7 @@ def test_parameters_stand_in_brackets() -> None:
         ("chain-flush(limit_s=0)", "limit_s = 0 is wrong: input should be greater than 0"),
         ("round-robin(rows=0)", "rows = 0 is wrong"),
         ("round-robin(seconds=0)", "seconds = 0 is wrong"),
-        ("weighted-round-robin(join_weight=0)", "join_weight = 0 is wrong"),
+        ("weighted-round-robin(weights={'join': 0})", "weights = 0 is wrong"),
         ("mss(objective='both')", "objective = 'both' is wrong: input should be 'latency' or 'memory'"),
         ("random(seed=-1)", "seed = -1 is wrong"),
     ],

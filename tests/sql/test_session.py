@@ -104,7 +104,11 @@ def test_what_nothing_uses_can_be_dropped() -> None:
 
 def test_what_exists_is_left_alone_if_asked() -> None:
     changed, answer = after("CREATE STREAM IF NOT EXISTS temps (x INT) USING csv")
-    assert answer.text == "'temps' exists already"
+    assert answer.text == (
+        "'temps' exists already and stays as it is, though this differs: rate 1000/s -> none, "
+        "path temps.csv -> none, columns (t timestamp, room string, temp double, id int) -> (x int), "
+        "watermark t - 5 s -> none"
+    )
     assert changed == catalog()
 
 
@@ -160,3 +164,48 @@ def test_nothing_of_a_bad_statement_stays() -> None:
     with pytest.raises(SqlError):
         run("SPLIT STREAM temps INTO hot WHERE temp > 30, doors WHERE temp < 3", before)
     assert before == catalog()
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("QUERY q AS SELECT room FROM temps WHERE temp > 1", "query 'q' is that already"),
+        (
+            "QUERY q WITH (weight = 0.5) AS SELECT room FROM temps WHERE temp > 2",
+            "query 'q' altered: weight 1 -> 0.5, another SELECT",
+        ),
+    ],
+)
+def test_a_query_is_replaced_by_altering_it(sql: str, said: str) -> None:
+    query = "CREATE CONTINUOUS QUERY q AS SELECT room FROM temps WHERE temp > 1; "
+    changed, answer = after(f"{query}CREATE OR REPLACE CONTINUOUS {sql}")
+    assert answer.text == said
+    wanted, _ = after(f"CREATE CONTINUOUS {sql}")
+    assert changed.queries == wanted.queries
+    _, answer = after(f"{query}CREATE CONTINUOUS {sql.replace('QUERY q', 'QUERY IF NOT EXISTS Q')}")
+    stays = " and stays as it is, though this differs: weight 1 -> 0.5, another SELECT"
+    assert answer.text == f"query 'q' exists already{stays if 'WITH' in sql else ''}"
+
+
+def test_views_and_sinks_are_replaced_and_say_who_keeps_a_plan() -> None:
+    made = (
+        "CREATE VIEW v AS SELECT room FROM temps; CREATE CONTINUOUS QUERY q AS SELECT room FROM v; "
+        "CREATE SINK k FROM q USING csv OPTIONS (path 'a'); "
+    )
+    changed, answer = after(f"{made}CREATE OR REPLACE VIEW v AS SELECT temp FROM temps")
+    assert answer.text == "view 'v' replaced; query 'q' keeps its plan"
+    assert changed.queries == after(made)[0].queries
+    _, answer = after(f"{made}CREATE OR REPLACE VIEW v AS SELECT room FROM temps")
+    assert answer.text == "view 'v' is that already"
+    changed, answer = after(f"{made}CREATE OR REPLACE SINK k FROM q USING csv OPTIONS (path 'b')")
+    assert answer.text == "sink 'k' replaced: path a -> b"
+    assert changed.sinks["k"].options == {"path": "b"}
+
+
+def test_a_stream_is_altered_from_then_on() -> None:
+    changed, answer = after("ALTER STREAM Temps SET (rate = '2000/s', idle = '5 s')")
+    assert answer.text == "stream 'temps' altered: rate 1000/s -> 2000/s, idle none -> 5 s"
+    temps = changed.streams["temps"]
+    assert (temps.rate, temps.options["idle"], temps.paced_s) == (2000.0, "5 s", NOW_S)
+    changed, _ = after("ALTER STREAM temps SET (idle = '5 s'); ALTER STREAM temps SET (idle = NULL)")
+    assert changed.streams == catalog().streams

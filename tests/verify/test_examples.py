@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.verify.schedules import Schedule
+from penstock.verify.schedules import Schedule, switching
 from penstock.verify.verifying import verify
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ def check(sql: str, base: Path, spark: SparkSession, schedules: tuple[Schedule, 
 
 
 def test_the_smart_home(spark: SparkSession) -> None:
-    check((EXAMPLES / "smart-home.sql").read_text("utf-8"), EXAMPLES, spark)
+    schedules = (*SCHEDULES, switching(10, seed=1))
+    check((EXAMPLES / "smart-home.sql").read_text("utf-8"), EXAMPLES, spark, schedules)
 
 
 def test_nexmark(spark: SparkSession) -> None:

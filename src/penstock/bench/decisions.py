@@ -120,5 +120,5 @@ def _queries(count: int) -> tuple[Query, ...]:
 
 def _oracle(unit: UnitState) -> Iterator[TrueRow]:
     for reader in unit.readers:
-        for batch in reader.queue.slice(reader.claimed, reader.queue.tail):
+        for batch in reader.unclaimed():
             yield TrueRow(unit.cost.row_s * (1 + batch.lo % 7), 1.0, 50.0)

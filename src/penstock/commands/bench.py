@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from penstock.commands import scheduling_benches
 from penstock.commands.console import Json, err, out, print_json, progress_of
 
 bench = typer.Typer(help="Measures Penstock itself.", no_args_is_help=True)
@@ -187,5 +188,35 @@ def many_queries(
     out.print(f"picture: {plot}", highlight=False)
 
 
+@bench.command("server")
+def bench_server(
+    seconds: Annotated[float, typer.Option(min=1, help="How long each phase pushes.")] = 20.0,
+    queries: Annotated[int, typer.Option(min=1, help="How many filters.")] = 250,
+    subscribers: Annotated[int, typer.Option(min=1, help="Who follow results, spread over queries.")] = 200,
+    clients: Annotated[int, typer.Option(min=1, help="Who push.")] = 50,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each side runs.")] = 3,
+    warm_up: Annotated[float, typer.Option(min=1, help="Seconds of pushing that do not count.")] = 15.0,
+    as_json: Json = False,
+) -> None:
+    """A server beside the same engine in a program: rows/s, push to event, CPU; takes some minutes."""
+    from penstock.bench.server import report
+    from penstock.bench.server.measuring import Settings, measure
+    from penstock.bench.server.workload import Size
+
+    settings = Settings(Size(queries, subscribers, clients), seconds, warm_up, repeats)
+    found = report.document(settings, measure(settings, _tell))
+    if as_json:
+        print_json(found)
+        return
+    out.print(report.table(found))
+    for line in report.verdict(found):
+        out.print(line, highlight=False)
+
+
 def _shown(value: float | None, form: str, factor: float = 1.0) -> str:
     return form.format(value * factor) if value is not None else "–"
+
+
+bench.command()(scheduling_benches.policies)
+bench.command()(scheduling_benches.threads)
+bench.command()(scheduling_benches.drift)

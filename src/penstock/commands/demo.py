@@ -24,12 +24,13 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from penstock.commands.run import Stop, View, asked_for, interruptible, shown_latency
+from penstock.commands.run import VERDICT_STYLES, Stop, View, asked_for, interruptible, shown_latency
 from penstock.engines.spark.engine import Engine, check_policy
 from penstock.engines.spark.session import session
 from penstock.engines.spark.session.masters import read_conf
 from penstock.engines.spark.status.status import QueryStatus, Status
 from penstock.experiments.figures import paint
+from penstock.model.qos import Measured, Verdict
 from penstock.policies.parsing import parse
 from penstock.sql.text.quantities import shown_bytes
 
@@ -82,9 +83,9 @@ class PolicyReport:
 
     @property
     def wishes(self) -> tuple[int, int]:
-        """Queries that got what they asked for, and those of which it can be said."""
-        said = [met for query in self.queries.values() if (met := query.met()) is not None]
-        return sum(said), len(said)
+        """Queries that got what they asked for or better, and those of which it can be said."""
+        said = [v for query in self.queries.values() if (v := query.verdict_in_life) is not Verdict.unknown]
+        return sum(verdict is not Verdict.violated for verdict in said), len(said)
 
     def as_json(self) -> dict[str, Any]:
         """The numbers."""
@@ -98,7 +99,7 @@ class PolicyReport:
             "max_queue_bytes": self.most_queued_bytes,
             "wishes_met": met,
             "wishes": asked,
-            "queries": {name: {**q.as_json(), "met": q.met()} for name, q in self.queries.items()},
+            "queries": {name: query.as_json() for name, query in self.queries.items()},
         }
 
 
@@ -154,12 +155,20 @@ def part(
     queries = {}
     for name, now in end.queries.items():
         then = begin.queries[name]
+        rows, latencies = now.rows - then.rows, now.latencies.since(then.latencies)
+        staleness = float(stale_s(looks, name)[first:until].sum()) / passed_s
+        between = [look.queries[name] for look in looks[first : last + 1]]
+        memory_bytes = max(one.memory_bytes for one in between)
+        judged = now.qos.judged(Measured(latencies.mean_s, memory_bytes, rows / passed_s, 1 - staleness))
         queries[name] = replace(
             now,
-            rows=now.rows - then.rows,
-            latencies=now.latencies.since(then.latencies),
-            staleness=float(stale_s(looks, name)[first:until].sum()) / passed_s,
-            queue_bytes=max(look.queries[name].queue_bytes for look in looks[first : last + 1]),
+            rows=rows,
+            latencies=latencies,
+            staleness=staleness,
+            queue_bytes=max(one.queue_bytes for one in between),
+            state_bytes=max(one.state_bytes for one in between),
+            judged=judged,
+            judged_in_life=judged,
         )
     most = max(look.queued_bytes for look in looks[first : last + 1])
     return PolicyReport(policy, end.at_s - begin.at_s, end.totals.steps - begin.totals.steps, most, queries)
@@ -325,7 +334,7 @@ def report(day: Day) -> Group:
     for heading in ("rows", "latency", "stale"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("asked for")
-    table.add_column("met")
+    table.add_column("kept")
     for name in last.queries:
         of = [one.queries[name] for one in parts]
         table.add_row(
@@ -334,7 +343,7 @@ def report(day: Day) -> Group:
             " → ".join(shown_latency(query.latencies.mean_s) or "–" for query in of),
             " → ".join(f"{query.staleness:.0%}" for query in of),
             asked_for(of[-1]),
-            Text(" → ").join(_met(query) for query in of),
+            Text(" → ").join(_verdict(query) for query in of),
         )
     lines = [Text(_sum(one)) for one in parts]
     if day.switched is not None:
@@ -349,16 +358,11 @@ def report(day: Day) -> Group:
     return Group(table, *lines)
 
 
-def _met(query: QueryStatus) -> Text:
+def _verdict(query: QueryStatus) -> Text:
     if query.failure is not None:
         return Text("failed", style="bold red")
-    match query.met():
-        case None:
-            return Text("–")
-        case True:
-            return Text("yes", style="green")
-        case _:
-            return Text("no", style="red")
+    verdict = query.verdict_in_life
+    return Text("–") if verdict is Verdict.unknown else Text(verdict.value, style=VERDICT_STYLES[verdict])
 
 
 def _sum(one: PolicyReport) -> str:

@@ -24,14 +24,18 @@ from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.session.masters import read_conf
 from penstock.engines.spark.statements.checks import check_all
 from penstock.engines.spark.status.status import QueryStatus, Status
-from penstock.engines.spark.status.status_text import problem_lines
+from penstock.engines.spark.status.status_text import freshness_text, judgement_text, problem_lines
 from penstock.errors import EngineError
+from penstock.explain.quantities import rate_text
 from penstock.model.operators import Source
+from penstock.model.qos import Judgement, Verdict, overall
 from penstock.sql.binding.catalog import Catalog, Stream
-from penstock.sql.text.quantities import seconds, shown_bytes, shown_seconds, size_bytes
+from penstock.sql.text.quantities import rough_seconds, seconds, shown_bytes, shown_seconds, size_bytes
 
 #: Rates and latencies in the live table are over so many seconds.
 _WINDOW_S = 5.0
+#: So many violated wishes are explained.
+_VIOLATIONS = 10
 
 
 class Stop(Exception):  # noqa: N818 - not an error
@@ -75,16 +79,16 @@ class View:
         arrived = sum(now.rows_in.values()) - sum(then.rows_in.get(name, 0) for name in now.rows_in)
         title = (
             f"policy {now.policy} · {arrived / passed_s:,.0f} rows/s in · "
-            f"{shown_bytes(now.queued_bytes)} queued · {now.totals.steps:,} steps"
+            f"{shown_bytes(now.queued_bytes)} queued · {now.totals.steps:,} steps{freshness_text(now)}"
         )
         table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
-        table.caption = "\n".join(problem_lines(now)) or None
+        table.caption = "\n".join([*problem_lines(now), *_violations(now, lately=True)]) or None
         table.add_column("query")
         table.add_column("state")
-        for heading in ("rows", "rows/s", "latency", "queued", "stale"):
+        for heading in ("rows", "rows/s", "latency", "memory", "fresh"):
             table.add_column(heading, justify="right")
         table.add_column("asked for")
-        table.add_column("met")
+        table.add_column("kept")
         for name, query in now.queries.items():
             before = then.queries.get(name)
             table.add_row(name, query.state.value, *self._cells(query, before, passed_s))
@@ -98,18 +102,16 @@ class View:
             f"{now.rows:,}",
             f"{rows / passed_s:,.0f}",
             shown_latency(latency_s),
-            shown_bytes(now.queue_bytes) if now.queue_bytes else "",
-            f"{now.staleness:.0%}",
+            shown_bytes(now.memory_bytes) if now.memory_bytes else "",
+            f"{now.freshness:.0%}",
             asked_for(now),
-            _met(now, latency_s),
+            verdict_text(now, now.judged),
         ]
 
 
 def shown_latency(latency_s: float | None) -> str:
-    """Milliseconds below a second, then seconds."""
-    if latency_s is None:
-        return ""
-    return f"{latency_s * 1000:.0f} ms" if latency_s < 1 else f"{latency_s:.1f} s"
+    """A mean latency, if there is one."""
+    return "" if latency_s is None else rough_seconds(latency_s)
 
 
 def asked_for(query: QueryStatus) -> str:
@@ -120,6 +122,8 @@ def asked_for(query: QueryStatus) -> str:
         parts.append(f"≤ {shown_seconds(qos.latency_s)}")
     if qos.memory_bytes is not None:
         parts.append(f"≤ {shown_bytes(qos.memory_bytes)}")
+    if qos.throughput_per_s is not None:
+        parts.append(f"≥ {rate_text(qos.throughput_per_s)}/s")
     if qos.freshness is not None:
         parts.append(f"{qos.freshness:.0%} fresh")
     if parts:
@@ -129,13 +133,31 @@ def asked_for(query: QueryStatus) -> str:
     return ", ".join(parts)
 
 
-def _met(query: QueryStatus, latency_s: float | None) -> Text:
+#: How verdicts look.
+VERDICT_STYLES = {Verdict.spare: "green", Verdict.met: "green", Verdict.violated: "red"}
+
+
+def verdict_text(query: QueryStatus, judged: Sequence[Judgement]) -> Text:
+    """`spare`, `met`, or which wishes are violated; nothing for a query that asked for nothing."""
     if query.failure is not None:
         return Text("failed", style="bold red")
-    met = query.met(latency_s)
-    if met is None:
+    if not judged:
         return Text("")
-    return Text("yes", style="green") if met else Text("no", style="red")
+    verdict = overall(judged)
+    wishes = [one.wish for one in judged if one.verdict is Verdict.violated]
+    return Text(
+        f"violated: {', '.join(wishes)}" if wishes else verdict.value, style=VERDICT_STYLES.get(verdict, "")
+    )
+
+
+def _violations(status: Status, *, lately: bool) -> list[str]:
+    """The causes of what is violated, a line each."""
+    return [
+        f"{query.name}: {judgement_text(one)}"
+        for query in status.queries.values()
+        for one in (query.judged if lately else query.judged_in_life)
+        if one.verdict is Verdict.violated
+    ][:_VIOLATIONS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +191,13 @@ def run_files(
     err: Console,
     live: bool,
 ) -> Ran:
-    """Runs the statements of files."""
-    sql, base = read_files(files, data)
+    """Runs the statements of files; a state that was run with others becomes what they say."""
+    fresh = state is None or not state.exists()
+    sql, base = read_files(files, data, alone=fresh)
     memory_bytes = _checked("memory", memory, size_bytes)
     settings = read_conf(conf)
     if until != "drained":
         _checked("until", until, seconds)
-    fresh = state is None or not state.exists()
     if fresh:  # what is wrong is told before Spark has started
         _say_what_never_ends(check_all(sql, base), until, err)
     err.print("starting Spark …", highlight=False)
@@ -192,7 +214,10 @@ def run_files(
         keep_log=keep_log,
         tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),
     ) as engine:
-        engine.execute(sql, once=True)
+        changes = engine.apply(sql)
+        if not fresh:
+            for one in changes.changes:
+                err.print(str(one), highlight=False, markup=False)
         if not engine.catalog.queries:
             named = " ".join(files)
             raise EngineError(f"{named} creates no query; add CREATE CONTINUOUS QUERY … AS SELECT …")
@@ -301,6 +326,8 @@ def summary_json(ran: Ran) -> dict[str, Any]:
             "seconds": ran.seconds_s,
             "max_queue_bytes": last.totals.max_queue_bytes,
         },
+        "freshness": last.freshness,
+        "weighted_freshness": last.weighted_freshness,
     }
 
 
@@ -311,14 +338,15 @@ def summary(ran: Ran, out: Path | None) -> Table:
     title = (
         f"{ran.rows_in:,} rows in{earlier}, {ran.seconds_s:.1f} s, {totals.steps:,} steps, "
         f"{totals.jobs:,} jobs, at most {shown_bytes(totals.max_queue_bytes)} queued, policy {last.policy}"
+        f"{freshness_text(last)}"
     )
     table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
     table.add_column("query")
     table.add_column("state")
-    for heading in ("rows", "mean latency", "p95", "stale", "late rows", "bad rows", "skipped"):
+    for heading in ("rows", "mean latency", "p95", "fresh", "late rows", "bad rows", "skipped"):
         table.add_column(heading, justify="right")
     table.add_column("asked for")
-    table.add_column("met")
+    table.add_column("kept")
     for name, query in last.queries.items():
         table.add_row(
             name,
@@ -326,14 +354,14 @@ def summary(ran: Ran, out: Path | None) -> Table:
             f"{query.rows:,}",
             shown_latency(query.latencies.mean_s),
             shown_latency(query.latencies.percentile_s(0.95)),
-            f"{query.staleness:.0%}",
+            f"{query.freshness:.0%}",
             f"{query.late_rows:,}" if query.late_rows else "",
             f"{query.bad_rows:,}" if query.bad_rows else "",
             f"{query.skipped_rows:,}" if query.skipped_rows else "",
             asked_for(query),
-            _met(query, None),
+            verdict_text(query, query.judged_in_life),
         )
-    lines = problem_lines(last)
+    lines = [*problem_lines(last), *_violations(last, lately=False)]
     if out is not None:
         lines.append(f"results are in {out}")
     table.caption = "\n".join(lines) or None

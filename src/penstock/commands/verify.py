@@ -16,7 +16,7 @@ from penstock.commands.reading import read_files
 from penstock.engines.spark.session import session
 from penstock.engines.spark.session.masters import read_conf
 from penstock.policies.parsing import split_texts
-from penstock.verify.schedules import POLICIES, schedules
+from penstock.verify.schedules import POLICIES, schedules, switching
 from penstock.verify.variants import verify_variants
 from penstock.verify.verifying import Verdict, verify
 
@@ -29,6 +29,7 @@ def verify_files(
     seed: int,
     until: str,
     crowd: int,
+    switches: int,
     master: str | None,
     conf: Sequence[str],
     out: Console,
@@ -41,7 +42,7 @@ def verify_files(
     spark = session.make(master=master, brief=True, conf=read_conf(conf))
     try:
         tell = partial(_tell, err)
-        plans = schedules(chosen, seed)
+        plans = [switching(switches, seed)] if switches else schedules(chosen, seed)
         if crowd:
             found = list(verify_variants(sql, base, spark, plans, crowd, seed, until, tell))
         else:

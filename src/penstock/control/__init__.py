@@ -5,7 +5,7 @@ randomness of its own, so the simulator and Spark run the very same decisions, a
 from its log. `events` and `commands` are its whole interface. `changes` makes queries, policies and threads
 come and go (`switching` says how), `dispatch` starts steps; both work on the `board`, which is made of
 `queues`, `units` and `partitions`. `ready`, `merging`, `threads`, `alarms` and `running_apart` are parts of
-that.
+that. `waiting` says which silent streams make others wait.
 `standing` is what survives a crash, `restoring` puts it back; `lifecycle` is MavStream's table of operator
 states; `invariants` must hold after every event; `log` records and replays. Start with `machine`.
 

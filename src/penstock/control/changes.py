@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from penstock.control import events as ev
 from penstock.control.alarms import Alarms
 from penstock.control.board import Board
 from penstock.control.commands import Command, QueryEnded, QueryFailed, QueryStarted, Recut, Settled
-from penstock.control.partitions import ThreadPlan, check_groups, divide
+from penstock.control.dividing import divide
+from penstock.control.recutting import another_cut_pays
 from penstock.control.restoring import check_restored
 from penstock.control.switching import Change, Switch, begin
+from penstock.control.thread_plans import ThreadPlan, check_thread_plan
 from penstock.control.units import Oracle
 from penstock.errors import PolicyError, QueryError, closest
 from penstock.model.estimates import Estimates
@@ -24,6 +26,10 @@ from penstock.plan.sharing import initial_estimates, merge, remove
 from penstock.policies.layout import lay_out
 from penstock.policies.parsing import parse
 from penstock.policies.policy import Policy
+from penstock.policies.ranks.weighted_round_robin import KINDS
+
+#: Seconds between two thoughts about another cut.
+RECUT_EVERY_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +62,16 @@ class Changes:
         most_rows: int | None,
         most_bytes: float,
         alarms: Alarms,
+        *,
+        first_rows: int | None,
+        recuts: bool,
     ) -> None:
         self._has_oracle = oracle is not None
         self._alarms = alarms
-        self.board = Board(self.parse(policy), threads, estimates, oracle, most_rows, most_bytes)
+        self.board = Board(self.parse(policy), threads, estimates, oracle, most_rows, most_bytes, first_rows)
+        self.threads_asked = threads
+        self._recuts = recuts  # whether the graph is cut anew as estimates drift
+        self._recut_s = float("-inf")  # when it was last thought about whether another cut would be better
         self.switch: Switch | None = None
         self._known = estimates.operators
         self.waiting: deque[Asked] = deque()
@@ -82,7 +94,6 @@ class Changes:
         """Everything as it stood, on a board that is empty."""
         board = self.board
         graph = merge(Graph(), event.queries)
-        check_groups(graph, board.threads, all_run=False)
         change = self._change(graph=graph)
         units = tuple(Unit(operators) for operators in event.units)
         layout = lay_out(graph, units)
@@ -100,7 +111,7 @@ class Changes:
         """Queries to run, now or from a later time on."""
         merged = merge(self._planned, [*event.queries, *self._scheduled.values()])  # or it raises
         if not self._planned.queries:
-            check_groups(merged, self.board.threads)
+            check_thread_plan(merged.operators, self.board.threads)
         now = tuple(q for q in event.queries if q.start_s is None or q.start_s <= event.at_s)
         for query in event.queries:
             if query.start_s is not None and query.start_s > event.at_s:
@@ -161,7 +172,7 @@ class Changes:
         """A query to go."""
         if event.query in self._scheduled:
             del self._scheduled[event.query]
-            self.board.weights.pop(event.query, None)
+            self._forget_wishes(event.query)
             self._alarms.set(event.query, float("inf"), out)
             out.append(QueryEnded(event.query, {}))
             return
@@ -218,7 +229,7 @@ class Changes:
 
     def _suspend(self, queries: list[str]) -> None:
         self.board.suspended.update(queries)
-        self._holds_changed()
+        self.holds_changed()
 
     def fail(self, queries: list[str], reason: str, out: list[Command]) -> None:
         """Queries that cannot go on; some may be about to end anyway."""
@@ -229,38 +240,65 @@ class Changes:
         """A held query to go on."""
         self._check_runs(name)
         self.board.suspended.discard(name)
-        self._holds_changed()
+        self.holds_changed()
         self.waiting.append(Asked(self._change))  # its units kept the cut they had
 
-    def weigh(self, name: str, weight: float) -> None:
-        """A query's weight, also of one that has yet to begin."""
+    def weigh(self, name: str, weight: float, subscribers: int) -> None:
+        """A query's weight and how many subscribe to it, also of one that has yet to begin."""
         if name not in self._scheduled:
-            self._check(name)
+            self._check_runs(name)
         if not 0 < weight <= 1:
             raise QueryError(f"weight {weight} of query '{name}': it must be above 0 and at most 1")
         self.board.weights[name] = weight
+        self.board.subscribers[name] = subscribers
+        self.board.refresh_holds()
+
+    def _forget_wishes(self, name: str) -> None:
+        self.board.weights.pop(name, None)
+        self.board.subscribers.pop(name, None)
+        self.board.latencies.pop(name, None)
+
+    def ask_latency(self, event: ev.LatencyChanged) -> None:
+        """How soon a query's results are to come, also of one that has yet to begin."""
+        if event.query not in self._scheduled:
+            self._check_runs(event.query)
+        self.board.latencies[event.query] = (event.latency_s, event.by_all)
         self.board.refresh_holds()
 
     def use_policy(self, text: str) -> None:
         """Another policy."""
         policy = self.parse(text)
+        for name in policy.rank.named_operators():
+            if name not in self._planned.operators:
+                hint = closest(name, [*self._planned.operators, *KINDS])
+                raise PolicyError(
+                    f"policy '{policy.text}' names '{name}', which is no operator that runs.{hint}"
+                )
         self.waiting.append(Asked(lambda: self._change(policy=policy)))
 
     def use_threads(self, threads: ThreadPlan) -> None:
         """Another division among threads."""
-        check_groups(self._planned, threads)
+        check_thread_plan((*self._planned.operators, *self.board.graph.operators), threads)
         for group in threads.groups:
             self.parse(group.policy or self.board.policy.text)
+        self.threads_asked = threads
         self.waiting.append(Asked(lambda: self._change(threads=threads)))
 
-    def use_estimates(self, estimates: Estimates, *, recut: bool) -> None:
-        """Other estimates, and with `recut` a cut by them."""
+    def use_estimates(self, event: ev.EstimatesChanged) -> None:
+        """Other estimates, and a cut by them if it is asked for or pays."""
+        estimates = event.estimates
         self._known = estimates.operators
-        if recut:
+        if event.recut:
             self.waiting.append(Asked(lambda: self._change(estimates=estimates)))
-        else:
-            self.board.estimates = self._with_initial(estimates, self.board.graph)
-            self.board.refresh_costs()
+            return
+        self.board.estimates = self._with_initial(estimates, self.board.graph)
+        self.board.refresh_costs()
+        if not self._recuts:
+            return
+        if event.at_s >= self._recut_s + RECUT_EVERY_S and self.switch is None and not self.waiting:
+            self._recut_s = event.at_s
+            if another_cut_pays(self.board, self.parse):
+                self.waiting.append(Asked(self._change))
 
     def _check(self, name: str) -> None:
         if name not in self._planned.queries:
@@ -278,14 +316,14 @@ class Changes:
 
         One that a held unit stands in the way of is set aside, so that others need not wait for it.
         """
-        changed = False
+        changed = again = False
         while self.switch is not None or self.waiting:
             if self.switch is None:
                 asked = self.waiting.popleft()
                 if any(asked.follows(one) for one in self._set_aside):
                     self._set_aside.append(asked)
                     continue
-                self._under_way = asked
+                self._under_way, again = asked, True
                 self._begin(asked.make())
             assert self.switch is not None
             if self.switch.ready():
@@ -293,6 +331,11 @@ class Changes:
                 self._take_up()
                 changed = True
             elif self.switch.stuck():
+                if not again:  # a step has ended since it was begun, so that there may be a way now
+                    again = True
+                    self._lift_limits()
+                    self._begin(self._under_way.make())
+                    continue
                 self._lift_limits()
                 self._set_aside.append(self._under_way)
                 self.switch = None
@@ -317,7 +360,15 @@ class Changes:
         board = self.board
         held = [unit.place.unit for unit in board.units.values() if unit.held]
         frozen = tuple(unit for unit in held if all(name in change.graph.nodes for name in unit.operators))
-        shares = divide(change.graph, change.estimates, change.policy, change.threads, self.parse, frozen)
+        shares = divide(
+            change.graph,
+            change.estimates,
+            change.policy,
+            change.threads,
+            self.parse,
+            frozen,
+            board.present(change.threads),
+        )
         layout = lay_out(change.graph, tuple(dict.fromkeys(unit for share in shares for unit in share.units)))
         # Who is to end where another stands must come to stand there, held or not.
         discard = change.ending in board.suspended and change.beside in (None, change.ending)
@@ -339,14 +390,14 @@ class Changes:
             out.append(Settled(change.settling, positions, change.on_behalf_of))
         if change.ending is not None:
             board.suspended.discard(change.ending)
-            board.weights.pop(change.ending, None)
+            self._forget_wishes(change.ending)
             out.append(QueryEnded(change.ending, ends[change.ending]))
 
     def _recut(self) -> Recut:
         return Recut({index: unit.place.unit.operators for index, unit in self.board.units.items()})
 
-    def _holds_changed(self) -> None:
-        """A held unit cannot be emptied, so a switch under way must be thought over."""
+    def holds_changed(self) -> None:
+        """Units are held or not any more: one that is cannot be emptied, so a switch is begun anew."""
         self.board.refresh_holds()
         self._take_up()
         if self.switch is not None:
@@ -368,4 +419,4 @@ class Changes:
     def _with_initial(self, estimates: Estimates, graph: Graph) -> Estimates:
         """What plans say of their operators counts until something better is known."""
         operators = {**initial_estimates(graph), **self._known}
-        return Estimates(operators, estimates.rates, estimates.fixed_s, estimates.dispatch_s)
+        return replace(estimates, operators=operators)

@@ -8,6 +8,7 @@ its own step is done, what it waited for is over, or its priority has expired.
 from __future__ import annotations
 
 from penstock.control.alarms import Alarms
+from penstock.control.balance import better_owner
 from penstock.control.board import Board
 from penstock.control.commands import AskTimestamp, Command, RunStep, Take
 from penstock.control.lifecycle import State
@@ -15,9 +16,13 @@ from penstock.control.merging import blocking_inputs, propagate
 from penstock.control.partitions import Partition, at_most
 from penstock.control.queues import Queue
 from penstock.control.threads import ThreadScheduler
-from penstock.control.units import UnitState
+from penstock.control.units import STEP_SHARE, UnitState
 from penstock.errors import ControlError
+from penstock.policies.costs import input_rates, load
 
+#: Seconds that a step may take under HMTS, where others count on a worker being free again soon; a step is
+#: not preempted, so that is what bounds their waiting.
+LONG_STEP_S = 0.25
 SUSPENDED, READY, RUNNING = State.SUSPENDED, State.READY, State.RUNNING
 
 
@@ -31,6 +36,9 @@ class Dispatcher:
         self.idle = list(range(board.threads.workers - 1, -1, -1))
         self.running: dict[int, tuple[UnitState, int, tuple[Take, ...]]] = {}
         self._parked: dict[int, list[UnitState]] = {}  # units that wait for one they share state with
+        self.patient: set[int] = set()  # units whose rows wait for more to come
+        self._long: set[int] = set()  # long steps that run
+        self._kept_short: dict[int, UnitState] = {}  # whose step would be long while enough of those run
         self._kept_out: dict[int, list[Partition]] = {}  # partitions that wait for their own worker
         self._waiting: dict[int, UnitState] = {}  # ordered units with rows that wait for time stamps
         self._asked: dict[str, float] = {}
@@ -78,15 +86,27 @@ class Dispatcher:
         """The most urgent unit of a partition that may run now."""
         if partition.inbox:
             self._read_inbox(partition, now_s, out)
+        bounds_steps = self._board.threads.kind == "hmts"
         unit: UnitState | None = partition.ready.pop()
-        while unit is not None and unit.conflicts:
+        while unit is not None:
+            if bounds_steps:
+                unit.look(partition.policy.tau)  # more rows may wait than when it became ready
             blocker = next((other for other in unit.conflicts if other.step), None)
-            if blocker is None:
+            if blocker is not None:
+                self._parked.setdefault(blocker.index, []).append(unit)
+            elif self._must_wait(unit):
+                self._kept_short[unit.index] = unit
+            else:
                 break
             unit.state = SUSPENDED
-            self._parked.setdefault(blocker.index, []).append(unit)
             unit = partition.ready.pop()
         return unit
+
+    def _must_wait(self, unit: UnitState) -> bool:
+        """Whether a step of the unit would be one long step too many: under HMTS one worker has none."""
+        threads = self._board.threads
+        bounded = threads.kind == "hmts" and threads.workers > 1
+        return bounded and len(self._long) >= threads.workers - 1 and unit.is_long(LONG_STEP_S)
 
     def _read_inbox(self, partition: Partition, now_s: float, out: list[Command]) -> None:
         inbox, partition.inbox = partition.inbox, []
@@ -99,11 +119,20 @@ class Dispatcher:
                 for reader in blocking_inputs(unit.readers):
                     propagate(reader.queue, self._board.feeding)
             if not unit.held and unit.look(tau):
+                until_s = unit.waits_until() if unit.may_wait else 0.0
+                if until_s > now_s:
+                    ready.discard(unit)
+                    unit.state = SUSPENDED
+                    self.patient.add(unit.index)
+                    self._alarms.set(unit.index, until_s, out)
+                    continue
+                self.patient.discard(unit.index)
                 ready.put(unit, priority(unit, now_s), unit.oldest_s, unit.order)
                 unit.state = READY
                 if partition.expires:
                     self._alarms.set(unit.index, partition.rank.expires_s(unit, now_s), out)
                 continue
+            self.patient.discard(unit.index)
             if unit.entry is not None:
                 ready.discard(unit)
                 unit.state = SUSPENDED
@@ -116,8 +145,16 @@ class Dispatcher:
         if partition.sizes:
             chosen = partition.rank.quantum(unit, partition.policy.quantum)
             quantum = at_most(chosen, partition.most_rows)
-        takes = unit.take(quantum)
         step = self._steps = self._steps + 1
+        if self._board.threads.kind == "hmts":
+            if not unit.is_measured:
+                quantum = at_most(quantum, self._board.first_rows)
+            if unit.is_long(LONG_STEP_S):
+                self._long.add(step)
+                quantum = at_most(quantum, unit.rows_within(LONG_STEP_S))
+        if unit.latency_s is not None:
+            quantum = at_most(quantum, unit.rows_within(STEP_SHARE * unit.latency_s))
+        takes = unit.take(quantum)
         unit.step = step
         unit.state = RUNNING
         partition.running += 1
@@ -134,6 +171,11 @@ class Dispatcher:
             raise ControlError(f"step {step} is not running") from None
         if worker < self._board.threads.workers:
             self.idle.append(worker)
+        if step in self._long:
+            self._long.discard(step)
+            for other in self._kept_short.values():
+                other.partition.note(other)
+            self._kept_short = {}
         partition = unit.partition
         partition.running -= 1
         partition.stirred.append(partition)
@@ -180,6 +222,22 @@ class Dispatcher:
                     streams.update(self._idle_streams(reader.queue))
         return streams
 
+    # --- load ---
+
+    def balance(self) -> None:
+        """Where workers own their units, has at most one move to a worker that is less busy."""
+        board = self._board
+        if board.threads.kind != "owned":
+            return
+        rates = input_rates(board.graph, board.estimates)
+        loads = [
+            {unit.index: load(board.estimates, rates, unit.place.unit.operators) for unit in partition.units}
+            for partition in board.partitions
+        ]
+        found = better_owner(loads)
+        if found is not None and not board.units[found[0]].step:
+            board.move(board.units[found[0]], board.partitions[found[1]])
+
     # --- time and change ---
 
     def wake(self, index: int) -> None:
@@ -191,6 +249,7 @@ class Dispatcher:
     def settle_in(self) -> None:
         """The board was exchanged: all waiting starts afresh; steps of units that stayed run on."""
         self._threads = ThreadScheduler()
-        self._parked, self._waiting, self._kept_out = {}, {}, {}
+        self._parked, self._waiting, self._kept_out, self._kept_short = {}, {}, {}, {}
+        self.patient = set()
         busy = {worker for _, worker, _ in self.running.values()}
         self.idle = [n for n in range(self._board.threads.workers - 1, -1, -1) if n not in busy]

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import msgspec
 
-from penstock.control.partitions import ThreadPlan
 from penstock.control.standing import QueueContents
+from penstock.control.thread_plans import ThreadPlan
 from penstock.model.batch import Batch
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Port
@@ -116,7 +116,8 @@ class ChangeWithdrawn(_Event, frozen=True, tag=True):
 class MembersChanged(_Event, frozen=True, tag=True):
     """Who the members of a shared query are, with those split off from it, and what they want.
 
-    Without members it is gone. The policy decides who runs apart, when there are new estimates.
+    Without members it is gone. The policy decides who runs apart, when there are new estimates; a shared
+    query is worth what its members are together.
     """
 
     query: str
@@ -136,10 +137,23 @@ class QueryResumed(_Event, frozen=True, tag=True):
 
 
 class WeightChanged(_Event, frozen=True, tag=True):
-    """A query's weight, changed while it runs."""
+    """A query's weight, changed while it runs, and how many subscribe to it."""
 
     query: str
     weight: float
+    subscribers: int = 0
+
+
+class LatencyChanged(_Event, frozen=True, tag=True):
+    """The least latency that those whom a query serves ask for, and whether all of them ask for one."""
+
+    query: str
+    latency_s: float | None
+    by_all: bool = True
+
+
+class RowsWanted(_Event, frozen=True, tag=True):
+    """Somebody waits for what has arrived: no row of it is to wait for more."""
 
 
 class PolicyChanged(_Event, frozen=True, tag=True):
@@ -152,13 +166,6 @@ class ThreadsChanged(_Event, frozen=True, tag=True):
     """Another division of the graph among threads."""
 
     threads: ThreadPlan
-
-
-class PriorityChanged(_Event, frozen=True, tag=True):
-    """Another share of the processor for a partition."""
-
-    partition: int
-    priority: float
 
 
 class EstimatesChanged(_Event, frozen=True, tag=True):
@@ -201,9 +208,10 @@ Event: TypeAlias = (
     | QuerySuspended
     | QueryResumed
     | WeightChanged
+    | LatencyChanged
+    | RowsWanted
     | PolicyChanged
     | ThreadsChanged
-    | PriorityChanged
     | EstimatesChanged
     | Restored
     | Ticked

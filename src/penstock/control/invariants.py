@@ -36,7 +36,7 @@ def _check_unit(unit: UnitState) -> None:
         (unit.state is State.READY) == (unit.entry is not None),
         f"unit '{name}' is {unit.state.name}, wrongly listed",
     )
-    claimed = any(reader.claimed != reader.cursor for reader in unit.readers)
+    claimed = any(reader.has_claimed for reader in unit.readers)
     _must(
         bool(unit.step) == claimed,
         f"unit '{name}' in step {unit.step} has claimed {'something' if claimed else 'nothing'}",
@@ -45,12 +45,17 @@ def _check_unit(unit: UnitState) -> None:
 
 def _check_reader(reader: Reader) -> None:
     queue = reader.queue
-    ordered = queue.freed <= reader.cursor <= reader.claimed <= queue.tail
+    done, claimed = (reader.cursor, reader.cursor_rows), (reader.claimed, reader.claimed_rows)
     _must(
-        ordered,
+        queue.freed <= reader.cursor and done <= claimed <= (queue.tail, 0),
         f"a reader of {queue.port} stands at {reader.cursor}, {reader.claimed} of {queue.freed}…{queue.tail}",
     )
-    left = sum(batch.rows for batch in queue.slice(reader.claimed, queue.tail))
+    for number, rows in (done, claimed):
+        _must(
+            rows == 0 or 0 < rows < queue.batch(number).rows,
+            f"a reader of {queue.port} has read {rows} rows of batch {number}",
+        )
+    left = sum(batch.rows for batch in reader.unclaimed())
     _must(
         queue.rows_in - reader.rows_read == left, f"a reader of {queue.port} has lost count: {left} rows wait"
     )

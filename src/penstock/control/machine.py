@@ -21,11 +21,12 @@ from penstock.control.changes import Changes
 from penstock.control.commands import Command, Commit
 from penstock.control.dispatch import Dispatcher
 from penstock.control.lifecycle import State
-from penstock.control.partitions import Partition, ThreadPlan
+from penstock.control.partitions import Partition
 from penstock.control.queues import Queue, Reader
 from penstock.control.restoring import standing
 from penstock.control.running_apart import RunningApart
 from penstock.control.standing import Standing
+from penstock.control.thread_plans import ThreadPlan
 from penstock.control.units import Oracle, UnitState
 from penstock.errors import ControlError
 from penstock.model.batch import Batch
@@ -41,7 +42,9 @@ class Control:
     """The state machine. `handle` is its only way in and its return value the only way out.
 
     `most_rows` and `most_bytes` are what the engine can take in one step: no train has more, unless it is a
-    single batch, whatever the policy's quantum.
+    single row, whatever the policy's quantum. `first_rows` bounds the first steps of a unit under HMTS, until
+    it is known what its rows cost, since a long step cannot be taken back. Without `recuts` the cut stays as
+    it is when estimates drift, for whoever wants to compare.
     """
 
     def __init__(
@@ -53,6 +56,8 @@ class Control:
         oracle: Oracle | None = None,
         most_rows: int | None = None,
         most_bytes: float = inf,
+        first_rows: int | None = None,
+        recuts: bool = True,
     ) -> None:
         if most_rows is not None and most_rows < 1:
             raise ControlError(f"steps of at most {most_rows} rows: it must be at least 1")
@@ -61,7 +66,15 @@ class Control:
         self.now_s = NEVER  # the time of the last event
         self._alarms = alarms = Alarms()
         changes = Changes(
-            policy, threads or ThreadPlan(), estimates or Estimates(), oracle, most_rows, most_bytes, alarms
+            policy,
+            threads or ThreadPlan(),
+            estimates or Estimates(),
+            oracle,
+            most_rows,
+            most_bytes,
+            alarms,
+            first_rows=first_rows,
+            recuts=recuts,
         )
         self._changes = changes
         self._running_apart = RunningApart()
@@ -80,13 +93,14 @@ class Control:
             ev.QueryStopped: lambda event: changes.stop(event, self._out),
             ev.SettleAsked: changes.settle,
             ev.ChangeWithdrawn: changes.withdraw,
-            ev.MembersChanged: self._running_apart.told,
+            ev.MembersChanged: self._members_changed,
             ev.QuerySuspended: lambda event: changes.suspend([event.query]),
             ev.QueryResumed: lambda event: changes.resume(event.query),
-            ev.WeightChanged: lambda event: changes.weigh(event.query, event.weight),
+            ev.WeightChanged: lambda event: changes.weigh(event.query, event.weight, event.subscribers),
+            ev.LatencyChanged: changes.ask_latency,
+            ev.RowsWanted: self._rows_wanted,
             ev.PolicyChanged: lambda event: changes.use_policy(event.policy),
             ev.ThreadsChanged: lambda event: changes.use_threads(event.threads),
-            ev.PriorityChanged: self._priority_changed,
             ev.EstimatesChanged: self._estimates_changed,
             ev.Restored: self._restored,
             ev.Ticked: self._ticked,
@@ -169,8 +183,9 @@ class Control:
         unit.failures = 0
         if unit.spare_s is not None:
             unit.debt_s = max(0.0, event.cost_s - unit.spare_s)
+        unit.broken = False
         for reader in unit.readers:
-            if reader.claimed != reader.cursor:
+            if reader.has_claimed:
                 reader.done()
         for output in event.outputs:
             self._push(self._board.queues[output.port], output.batch)
@@ -180,7 +195,8 @@ class Control:
         for reader in unit.readers:
             if reader.queue.ended:
                 self._end_downstream(reader.queue)
-
+        if unit.finishing and not unit.is_inside_batch:
+            self._changes.holds_changed()
         for edge in unit.place.sinks:
             query = self._board.graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
             if query in self._running_apart:
@@ -192,22 +208,27 @@ class Control:
             reader.undo()
         unit.failures += 1
         if unit.failures == FAILURES:
-            unit.failures = 0
+            unit.failures, unit.broken = 0, True
             users = [q for n in unit.place.unit.operators for q in self._board.graph.users[n]]
             self._changes.fail(list(dict.fromkeys(users)), event.reason, self._out)
+        if unit.finishing and not unit.is_inside_batch:  # what it has claimed of the batch went back
+            self._changes.holds_changed()
 
     # --- the rest ---
 
     def _estimates_changed(self, event: ev.EstimatesChanged) -> None:
-        self._changes.use_estimates(event.estimates, recut=event.recut)
+        self._changes.use_estimates(event)
+        self._dispatch.balance()
         self._running_apart.decide(self._board.policy, event.estimates.fixed_s, self._out)
 
-    def _priority_changed(self, event: ev.PriorityChanged) -> None:
-        if not 0 <= event.partition < len(self._board.partitions):
-            raise ControlError(f"no partition {event.partition}; there are {len(self._board.partitions)}")
-        if event.priority <= 0:
-            raise ControlError(f"priority {event.priority}: it must be above 0")
-        self._board.partitions[event.partition].priority = event.priority
+    def _members_changed(self, event: ev.MembersChanged) -> None:
+        self._running_apart.told(event)
+        self._board.weigh_members(event.query, event.members)
+
+    def _rows_wanted(self, event: ev.RowsWanted) -> None:
+        for unit in self._board.units.values():
+            unit.wanted_s = event.at_s
+            unit.partition.note(unit)
 
     def _restored(self, event: ev.Restored) -> None:
         if self.now_s != NEVER:
@@ -237,6 +258,21 @@ class Control:
     def policy(self) -> Policy:
         """The policy that runs."""
         return self._board.policy
+
+    @property
+    def rows_wait_for_more(self) -> bool:
+        """Whether rows wait for others to come, since those who get the results grant it."""
+        return bool(self._dispatch.patient)
+
+    @property
+    def threads_asked(self) -> ThreadPlan:
+        """The thread plan that was asked for last; it may be about to come into force."""
+        return self._changes.threads_asked
+
+    @property
+    def threads(self) -> ThreadPlan:
+        """The thread plan that runs."""
+        return self._board.threads
 
     @property
     def estimates(self) -> Estimates:
@@ -269,7 +305,7 @@ class Control:
         Rows may still wait: of suspended queries, for more than τ of them, for time stamps. Once all streams
         have ended only the first are left.
         """
-        return not self._dispatch.running and self._changes.switch is None
+        return not self._dispatch.running and self._changes.switch is None and not self._dispatch.patient
 
     @property
     def queues(self) -> Mapping[Port, Queue]:
@@ -298,7 +334,7 @@ class Control:
             batch.rows
             for queue in self._board.queues.values()
             for reader in queue.readers
-            for batch in queue.slice(reader.cursor, queue.tail)
+            for batch in reader.unfinished()
         )
 
     def operator_state(self, name: str) -> State:

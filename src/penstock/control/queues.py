@@ -17,12 +17,13 @@ class Queue:
     """The batches at one output port, numbered from 0 for ever; those before `freed` are gone."""
 
     __slots__ = (
-        "_batches", "_places", "base", "bytes", "ended", "freed", "last_readers", "offset", "port", "readers",
-        "register_s", "rows_in", "tail",
+        "_batches", "_places", "base", "bytes", "ended", "freed", "last_readers", "logged", "offset", "port",
+        "readers", "register_s", "rows_in", "tail",
     )  # fmt: skip
 
-    def __init__(self, port: Port, first: int = 0) -> None:
+    def __init__(self, port: Port, first: int = 0, *, logged: bool = False) -> None:
         self.port = port
+        self.logged = logged  # whether it is a stream's: rows have consecutive offsets
         self.readers: list[Reader] = []
         self.rows_in = 0
         self.offset = 0  # of a stream: where its log ends so far
@@ -81,10 +82,14 @@ class Queue:
 class Reader:
     """One unit's place in a queue: read and done up to `cursor`, in a step's hands up to `claimed`.
 
-    While a switch is under way `limit` may keep it from reading on.
+    Both are the number of a batch; `cursor_rows` and `claimed_rows` are how many rows of that batch are done
+    or claimed already. While a switch is under way `limit` may keep it from reading on.
     """
 
-    __slots__ = ("claimed", "cursor", "edges", "limit", "number", "queue", "rows_read", "unit")
+    __slots__ = (
+        "claimed", "claimed_rows", "cursor", "cursor_rows", "edges", "limit", "number", "queue", "rows_read",
+        "unit",
+    )  # fmt: skip
 
     def __init__(self, number: int, queue: Queue, edges: tuple[Edge, ...], unit: UnitState) -> None:
         self.number = number  # among the unit's readers
@@ -92,6 +97,7 @@ class Reader:
         self.edges = edges
         self.unit = unit
         self.cursor = self.claimed = queue.tail
+        self.cursor_rows = self.claimed_rows = 0
         self.rows_read = queue.rows_in
         self.limit: int | None = None
 
@@ -100,58 +106,101 @@ class Reader:
         """Up to where it may read."""
         return self.queue.tail if self.limit is None else min(self.limit, self.queue.tail)
 
+    @property
+    def has_claimed(self) -> bool:
+        """Whether a step has something of it in hand."""
+        return self.claimed != self.cursor or self.claimed_rows != self.cursor_rows
+
+    @property
+    def batch_end(self) -> int:
+        """Before which batch it stands once it has claimed the rest of the one it is in."""
+        return self.claimed + 1 if self.claimed_rows else self.claimed
+
     def waiting_rows(self) -> int:
         """Rows it may read that no step has claimed."""
         if self.limit is None:
             return self.queue.rows_in - self.rows_read
-        return sum(batch.rows for batch in self.queue.slice(self.claimed, self.end))
+        rows = sum(batch.rows for batch in self.queue.slice(self.claimed, self.end))
+        return rows - self.claimed_rows if self.claimed < self.end else 0
 
-    def claim(self, most_rows: int | None, most_bytes: float) -> tuple[Batch, ...]:
-        """Puts batches into a step's hands: all that wait, or the first up to so many rows and bytes.
+    def unfinished(self) -> list[Batch]:
+        """The batches that are not done, the first without the rows that are."""
+        return self._from(self.cursor, self.cursor_rows, self.queue.tail)
 
-        It is at least one, however large.
-        """
-        queue, start, stop = self.queue, self.claimed, self.end
-        if most_rows is not None or queue.bytes > most_bytes:
-            rows, bytes_, number = 0, 0.0, start
-            while number < stop:
-                batch = queue.batch(number)
-                rows, bytes_ = rows + batch.rows, bytes_ + batch.bytes
-                if number > start and (bytes_ > most_bytes or (most_rows is not None and rows > most_rows)):
-                    break
-                number += 1
-            stop = number
-        batches = tuple(queue.slice(start, stop))
-        self.claimed = stop
-        if stop == queue.tail:
-            self.rows_read = queue.rows_in
-        else:
-            self.rows_read += sum([batch.rows for batch in batches])
+    def unclaimed(self) -> list[Batch]:
+        """The batches that no step has in hand, the first without the rows that one has."""
+        return self._from(self.claimed, self.claimed_rows, self.queue.tail)
+
+    def _from(self, number: int, rows: int, stop: int) -> list[Batch]:
+        batches = self.queue.slice(number, stop)
+        if rows and batches:
+            batches[0] = batches[0].part(rows, batches[0].rows - rows, logged=self.queue.logged)
         return batches
 
-    def claim_one(self) -> Batch:
-        """Puts the next batch into a step's hands."""
-        batch = self.queue.batch(self.claimed)
-        self.claimed += 1
-        self.rows_read += batch.rows
-        return batch
+    def claim(self, most_rows: int | None, most_bytes: float) -> tuple[Batch, ...]:
+        """Puts rows into a step's hands: all that wait, or the first up to so many rows and bytes.
+
+        It is at least one row. The claim may end inside a batch; for the bytes' sake it does only where that
+        batch alone has too many. Batches without rows come along.
+        """
+        stop, queue = self.end, self.queue
+        if most_rows is None and queue.bytes <= most_bytes:
+            batches = self._from(self.claimed, self.claimed_rows, stop)
+            rows = queue.rows_in - self.rows_read if stop == queue.tail else sum([b.rows for b in batches])
+            self._claimed_up_to(stop, 0, rows)
+            return tuple(batches)
+        taken: list[Batch] = []
+        rows_left = float("inf") if most_rows is None else most_rows
+        bytes_left = most_bytes
+        while self.claimed < stop:
+            batch = queue.batch(self.claimed)
+            rows = batch.rows - self.claimed_rows
+            row_bytes = batch.bytes / batch.rows if batch.rows else 0.0
+            most = min(rows, rows_left)
+            if rows * row_bytes > bytes_left:
+                most = min(most, 0 if taken else int(bytes_left / row_bytes))
+            if not taken:
+                most = max(most, min(rows, 1))
+            if most < rows:
+                if most > 0:
+                    taken.append(self.claim_part(int(most)))
+                break
+            taken.append(self.claim_part(rows))
+            rows_left, bytes_left = rows_left - rows, bytes_left - rows * row_bytes
+        return tuple(taken)
+
+    def claim_part(self, most_rows: int | None) -> Batch:
+        """Puts the next batch into a step's hands, or so many rows of what is left of it."""
+        batch, first = self.queue.batch(self.claimed), self.claimed_rows
+        rows = batch.rows - first if most_rows is None else min(most_rows, batch.rows - first)
+        if first + rows == batch.rows:
+            self._claimed_up_to(self.claimed + 1, 0, rows)
+        else:
+            self._claimed_up_to(self.claimed, first + rows, rows)
+        return batch.part(first, rows, logged=self.queue.logged)
+
+    def _claimed_up_to(self, number: int, rows_of_it: int, rows: int) -> None:
+        self.claimed, self.claimed_rows = number, rows_of_it
+        self.rows_read += rows
 
     def done(self) -> None:
         """What was claimed has been processed."""
         queue, before = self.queue, self.cursor
-        self.cursor = self.claimed
-        if before == queue.freed:
+        self.cursor, self.cursor_rows = self.claimed, self.claimed_rows
+        if before == queue.freed and self.cursor > before:
             queue.last_readers -= 1
             if not queue.last_readers:
                 queue.free()
 
     def undo(self) -> None:
         """What was claimed goes back to the front of the queue."""
-        self.rows_read -= sum(batch.rows for batch in self.queue.slice(self.cursor, self.claimed))
-        self.claimed = self.cursor
+        claimed = sum(batch.rows for batch in self.queue.slice(self.cursor, self.claimed))
+        self.rows_read -= claimed + self.claimed_rows - self.cursor_rows
+        self.claimed, self.claimed_rows = self.cursor, self.cursor_rows
 
-    def start_at(self, number: int) -> None:
-        """Begins at that batch, which must not have been freed."""
+    def start_at(self, number: int, rows: int = 0) -> None:
+        """Begins at that batch, which must not have been freed, behind so many rows of it."""
         self.cursor = self.claimed = number
+        self.cursor_rows = self.claimed_rows = rows
         waiting = self.queue.slice(number, self.queue.tail)
-        self.rows_read = self.queue.rows_in - sum(batch.rows for batch in waiting)
+        self.rows_read = self.queue.rows_in - sum(batch.rows for batch in waiting) + rows

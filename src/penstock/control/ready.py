@@ -99,6 +99,20 @@ class ReadySet:
                 near, self._near = self._near, []
                 self._spread(near)
 
+    @property
+    def serial(self) -> int:
+        """How many entries there have been: which of equals came first is decided by it."""
+        return self._serial
+
+    def fill(self, entries: list[Entry], serial: int) -> None:
+        """Puts in what another set held, in the same order whatever its shape was."""
+        self._serial, self._stored, self.live = serial, len(entries), len(entries)
+        for entry in entries:
+            entry[4].entry = entry
+        self._far = [entry for entry in entries if entry[0] != self._top]
+        self._near = [entry for entry in entries if entry[0] == self._top]  # `put` sends their like here
+        heapify(self._near)
+
     def discard(self, unit: Any) -> None:
         """Takes the unit out, if it is in."""
         if unit.entry is not None:

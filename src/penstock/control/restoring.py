@@ -20,7 +20,7 @@ def standing(board: Board) -> Standing:
     position = {index: place for place, index in enumerate(board.units)}
     unread = (queue for queue in board.streams.values() if queue.port not in board.queues)
     return Standing(
-        queries=tuple(_as_it_runs(board.graph, name) for name in board.graph.queries),
+        queries=tuple(as_it_runs(board.graph, name) for name in board.graph.queries),
         units=tuple(unit.place.unit.operators for unit in board.units.values()),
         queues=tuple(_contents(queue, position) for queue in (*board.queues.values(), *unread)),
         suspended=tuple(name for name in board.graph.queries if name in board.suspended),
@@ -35,12 +35,14 @@ def _contents(queue: Queue, position: dict[int, int]) -> QueueContents:
         offset=queue.offset,
         register_s=queue.register_s,
         ended=queue.ended,
-        cursors=tuple(Cursor(position[r.unit.index], r.cursor - queue.freed) for r in queue.readers),
+        cursors=tuple(
+            Cursor(position[r.unit.index], r.cursor - queue.freed, r.cursor_rows) for r in queue.readers
+        ),
         first=queue.freed,
     )
 
 
-def _as_it_runs(graph: Graph, name: str) -> Query:
+def as_it_runs(graph: Graph, name: str) -> Query:
     """A query whose plan names every operator as the graph does, so that merging it gives the same graph."""
     plans: dict[str, PlanNode] = {}
     for member in graph.members[name]:
@@ -91,6 +93,10 @@ def _queue_problems(contents: QueueContents, readers: list[int], graph: Graph) -
     for cursor in contents.cursors:
         if not 0 <= cursor.read <= count:
             yield f"unit {cursor.unit} has read {cursor.read} batches of {shown}, which has {count}"
+        elif cursor.rows and (
+            cursor.read == count or not 0 < cursor.rows < contents.batches[cursor.read].rows
+        ):
+            yield f"unit {cursor.unit} has read {cursor.rows} rows of batch {cursor.read} of {shown}"
 
 
 def _shown(port: Port) -> str:

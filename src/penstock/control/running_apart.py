@@ -45,10 +45,10 @@ class RunningApart:
 
     def decide(self, policy: Policy, fixed_s: float, out: list[Command]) -> None:
         """Commands the moves that the policy wants."""
-        by_weight = "weight" in policy.rank.reads
+        by_weight, popular = "weight" in policy.rank.reads, policy.rank.counts_subscribers()
         for query, members in self._members.items():
             shared = SharedFacts(members, self._step_s.get(query, 0.0), fixed_s)
-            chosen = policy.apart.chosen(shared, by_weight=by_weight)
+            chosen = policy.apart.chosen(shared, by_weight=by_weight, popular=popular)
             away = [one.query for one in members if one.query in chosen and not one.apart]
             back = [one.query for one in members if one.query not in chosen and one.apart]
             if back:

@@ -27,10 +27,14 @@ from penstock.model.query import Query
 
 
 class Cursor(msgspec.Struct, frozen=True):
-    """How many of a queue's batches a unit has read and done, by the unit's position among the units."""
+    """How many of a queue's batches a unit has read and done, by the unit's position among the units.
+
+    Of the batch after those it has done `rows`.
+    """
 
     unit: int
     read: int
+    rows: int = 0
 
 
 class QueueContents(msgspec.Struct, frozen=True):

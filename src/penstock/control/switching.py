@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
+from penstock.control.dividing import Share
 from penstock.control.merging import blocked_at
-from penstock.control.partitions import Share, ThreadPlan
 from penstock.control.queues import Queue, Reader
+from penstock.control.thread_plans import ThreadPlan
 from penstock.control.units import UnitState
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph, Port
@@ -22,6 +24,8 @@ from penstock.policies.layout import Layout
 from penstock.policies.policy import Policy
 
 TO_THE_END = 1 << 62
+#: Where the new readers of a queue begin: at which batch, and behind how many rows of it.
+Begins: TypeAlias = dict[Port, tuple[int, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +56,7 @@ class Switch:
     affected: list[UnitState] = field(default_factory=list)
     #: Where the starting queries' new readers of a stream begin, if they share operators that read it
     #: already: all leaves of a query on one stream stand at one position. A twin also begins in the middle.
-    begins: dict[Port, int] = field(default_factory=dict)
+    begins: Begins = field(default_factory=dict)
 
     def ready(self) -> bool:
         """Whether every affected unit is idle and has read as far as it must."""
@@ -78,7 +82,9 @@ class Switch:
                 reader.limit = _older(queue, reader.limit, instant)
                 reader.unit.partition.note(reader.unit)
             if port in self.begins:
-                self.begins[port] = _older(queue, self.begins[port], instant)
+                number, rows = self.begins[port]
+                further = _older(queue, number, instant)
+                self.begins[port] = (further, 0 if further > number else rows)
 
 
 def _older(queue: Queue, number: int, time_s: float) -> int:
@@ -113,7 +119,7 @@ def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
             if inside or _loses_queue(reader, layout, change.graph):
                 reader.limit = TO_THE_END
             else:
-                reader.limit = reader.cursor if unit.held else reader.claimed  # should its step fail
+                reader.limit = reader.cursor if unit.held else reader.batch_end  # should its step fail
     for reader, position in levels.items():
         reader.limit = position
         affected[reader.unit.index] = reader.unit
@@ -182,10 +188,17 @@ def _region(switch: Switch, old: Graph) -> set[str]:
     return region
 
 
+def _held_at_one_row(readers: Iterable[Reader]) -> bool:
+    """Whether readers cannot read on, and need not, since all stand at the same row."""
+    places = {(reader.cursor, reader.cursor_rows) for reader in readers}
+    return len(places) == 1 and all(reader.unit.held and not reader.unit.step for reader in readers)
+
+
 def _levels(switch: Switch, units: Iterable[UnitState], region: set[str], old: Graph) -> dict[Reader, int]:
     """Readers that must come to stand at the same batch of their queue, and at which.
 
     Those are the readers of one port from which rows enter the region, and readers that will share a cursor.
+    They read the batch to its end that one of them is in, unless all stand at the same row and are held.
     """
     sharing = {edge: place.unit for place in switch.layout.places for edge in place.entries}
     together: dict[tuple[Port, Unit | None], dict[Reader, None]] = {}
@@ -199,11 +212,14 @@ def _levels(switch: Switch, units: Iterable[UnitState], region: set[str], old: G
                     together.setdefault((port, sharing[edge]), {})[reader] = None
     levels: dict[Reader, int] = {}
     for (port, new_unit), readers in together.items():
-        position = max(reader.claimed for reader in readers)
+        position = max(reader.batch_end for reader in readers)
         if new_unit is None:
+            rows = 0
             if switch.change.drain:
                 position = max(reader.queue.tail for reader in readers)
-            switch.begins[port] = position
+            elif _held_at_one_row(readers):
+                position, rows = next((reader.cursor, reader.cursor_rows) for reader in readers)
+            switch.begins[port] = (position, rows)
         elif len(readers) == 1:
             continue
         for reader in readers:

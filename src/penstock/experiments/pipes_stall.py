@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.control.partitions import Group, ThreadPlan
+from penstock.control.thread_plans import Group, ThreadPlan
 from penstock.engines.sim.arrivals import at_times
 from penstock.engines.sim.draws import Floats
 from penstock.engines.sim.engine import Simulation
@@ -29,9 +29,9 @@ COSTS: Mapping[str, float] = {"printed": 1.0, "fitted": FITTED_S / (PROJECTION_S
 CHEAP, EXPENSIVE = ("projection", "selection"), ("expensive",)
 #: One element per step, so that an expensive one stalls the others just as in the paper.
 STRATEGIES: Mapping[str, tuple[str, ThreadPlan]] = {
-    "hmts": ("direct(rows=1)", ThreadPlan("hybrid", workers=2, groups=(Group(CHEAP), Group(EXPENSIVE)))),
-    "chain": ("chain(rows=1)", ThreadPlan("graph")),
-    "fifo": ("fifo(rows=1)", ThreadPlan("graph")),
+    "hmts": ("direct(rows=1)", ThreadPlan("hmts", workers=2, groups=(Group(CHEAP), Group(EXPENSIVE)))),
+    "chain": ("chain(rows=1)", ThreadPlan("gts")),
+    "fifo": ("fifo(rows=1)", ThreadPlan("gts")),
 }
 
 NOTES = (

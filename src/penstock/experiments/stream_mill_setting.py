@@ -44,7 +44,7 @@ class Task:
 
 
 def waiting(rows: int) -> Arrivals:
-    """Rows that all wait at time 0, each a batch of its own since batches are never split."""
+    """Rows that all wait at time 0, each a batch of its own."""
     at_s = np.zeros(rows)
     return Arrivals(at_s, np.arange(rows + 1), at_s)
 

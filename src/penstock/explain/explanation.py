@@ -20,6 +20,7 @@ from penstock.model.graph import Graph
 from penstock.model.operators import Sink, Source
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
+from penstock.plan import document
 from penstock.plan.admission import Admission, admit
 from penstock.plan.alternates.generator import Alternate
 from penstock.plan.costing import Costed, Costing
@@ -37,6 +38,7 @@ from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
+    CreatePlanned,
     CreateQuery,
     Drop,
     Explain,
@@ -45,7 +47,7 @@ from penstock.sql.reading.statements import (
     Statement,
     StopQuery,
 )
-from penstock.sql.session import Answer, apply
+from penstock.sql.session import Answer, Step, steps
 
 _HERE = Path()
 
@@ -309,16 +311,21 @@ class _Telling:
 
     def tell(self, statement: Statement, sql: str) -> None:
         """Applies one statement."""
-        before = self.catalog
-        self.catalog, answer = apply(self.catalog, statement, sql, self._now_s)
-        self.said.append(answer)
-        match statement:
+        for step in steps(self.catalog, statement, sql, self._now_s, document.read):
+            self._tell(step)
+
+    def _tell(self, step: Step) -> None:
+        before, answer = self.catalog, step.answer
+        self.catalog = step.after
+        if step.answers:
+            self.said.append(answer)
+        match step.statement:
             case SetPolicy(policy=policy):
                 parse(policy)
             case Show(what="policies"):
                 rows = tuple((name, "set" if name == self.catalog.policy else "") for name in MAKERS)
                 self.said[-1] = Answer(f"{len(rows)} policies", ("policy", ""), rows)
-            case CreateQuery() if answer.query is not None:
+            case CreateQuery() | CreatePlanned() if answer.query is not None:
                 self.said[-1] = self._register(answer.query)
             case Explain() if answer.query is not None:
                 self.said[-1] = self._explained(answer.query)

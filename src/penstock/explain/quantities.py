@@ -14,6 +14,18 @@ def micros_text(seconds: float) -> str:
     return _digits(seconds * 1e6)
 
 
+def millis_text(seconds: float) -> str:
+    """Milliseconds: `41.2`."""
+    return _digits(seconds * 1e3)
+
+
+def error_text(error: float | None) -> str:
+    """How far a measured number may be off: ` ±8%`; ` (guessed)` of one that nobody measured."""
+    if error is None:
+        return " (guessed)"
+    return " ±<1%" if 0 < error < 0.005 else f" ±{100 * error:.0f}%"
+
+
 def ratio_text(ratio: float) -> str:
     """Rows out per row in: `33.3%`; `×3.20` where more come out than go in."""
     return f"×{_digits(ratio)}" if ratio > 1.0005 else f"{_digits(100 * ratio)}%"

@@ -12,7 +12,7 @@ from penstock.model.query import PlanNode, Query
 from penstock.plan.alternates.generator import Alternate, alternates
 from penstock.plan.alternates.safety import below_order
 from penstock.plan.canonical import Forms, canonical
-from penstock.plan.costing import estimated
+from penstock.plan.costing import Known, estimated
 from penstock.plan.sharing import merge
 from penstock.plan.validate import validate
 
@@ -28,15 +28,24 @@ class Admission:
     added: tuple[str, ...]
 
 
-def admit(graph: Graph, query: Query, rates: Mapping[str, float] | None = None, limit: int = 16) -> Admission:
-    """The graph with one query more, by the cheapest of its plans, counting what is running already."""
+def admit(
+    graph: Graph,
+    query: Query,
+    rates: Mapping[str, float] | None = None,
+    limit: int = 16,
+    measured: Known | None = None,
+) -> Admission:
+    """The graph with one query more, by the cheapest of its plans, counting what is running already.
+
+    `measured` is asked for what is known of operators that run (`Measured`).
+    """
     if query.name in graph.queries:
         raise QueryError(f"query '{query.name}' exists already; stop it first or choose another name")
     validate(query)
-    considered = alternates(query.root, rates, running(graph), limit)
+    considered = alternates(query.root, rates, running(graph), limit, measured)
     chosen = canonical(replace(query, root=considered[0].root))
     # Estimated as it runs: of one operator the same is believed, however it was written.
-    chosen = replace(chosen, root=estimated(chosen.root, rates or {}))
+    chosen = replace(chosen, root=estimated(chosen.root, rates or {}, measured))
     merged = merge(graph, [chosen])
     operators = [name for name in merged.members[query.name] if name in set(merged.operators)]
     return Admission(

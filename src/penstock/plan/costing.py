@@ -9,9 +9,10 @@ The table need not be right, it needs to put plans in order: measurements replac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TypeAlias
 
 from penstock.model.estimates import Estimate
 from penstock.model.operators import (
@@ -113,11 +114,16 @@ class PlanCost:
         return float(f"{self.cpu_s_per_s:.9g}"), self.memory_bytes
 
 
+#: What was measured of operators like this one, if anything.
+Known: TypeAlias = Callable[[PlanNode], Estimate | None]
+
+
 class Costing:
     """Costs of nodes at given rates, each node once: alternate plans share most of theirs."""
 
-    def __init__(self, rates: Mapping[str, float] | None = None) -> None:
+    def __init__(self, rates: Mapping[str, float] | None = None, measured: Known | None = None) -> None:
         self._rates = rates or {}
+        self._measured = measured or (lambda _: None)
         self._known: dict[int, tuple[PlanNode, Costed]] = {}
 
     def of(self, node: PlanNode) -> Costed:
@@ -150,12 +156,14 @@ class Costing:
         inputs = [
             self._known[id(child)][1].outputs[node.port_of(slot)] for slot, child in enumerate(node.children)
         ]
-        return estimate(node.operator, inputs, node.estimate)
+        return estimate(node.operator, inputs, node.estimate or self._measured(node))
 
 
-def estimated(root: PlanNode, rates: Mapping[str, float] | None = None) -> PlanNode:
+def estimated(
+    root: PlanNode, rates: Mapping[str, float] | None = None, measured: Known | None = None
+) -> PlanNode:
     """The same plan, with an estimate at each operator that had none."""
-    costing = Costing(rates)
+    costing = Costing(rates, measured)
     made: dict[int, PlanNode] = {}
     for node in root.post_order():
         children = tuple(made[id(child)] for child in node.children)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from penstock.model.estimates import Estimate, Estimates
 from penstock.model.graph import Edge, Graph, Port
+from penstock.model.operators import Sink
 from penstock.policies.layout import UnitPlace
 
 
@@ -21,7 +22,8 @@ class UnitCost:
 
     A row that several operators of the unit read from one queue enters once. `selectivity` counts rows that
     leave by any exit, `outputs` those that reach a sink; `out_bytes` goes into queues, `sink_bytes` leaves
-    the system and takes no more memory.
+    the system and takes no more memory. `kinds` are those of its operators, `leaf` if one reads a stream;
+    `by_query` the rows that leave for each query.
     """
 
     fixed_s: float
@@ -32,8 +34,9 @@ class UnitCost:
     out_bytes: float
     sink_bytes: float = 0.0
     operators: int = 1
-    joins: bool = False
-    leaf: bool = False
+    names: tuple[str, ...] = ()
+    kinds: frozenset[str] = frozenset()
+    by_query: Mapping[str, float] = field(default_factory=dict)
 
     def per_row_s(self, rows: int) -> float:
         """Seconds per row of a train of that many rows: `F/n + c`."""
@@ -85,6 +88,11 @@ def port_rate(graph: Graph, estimates: Estimates, rates: Mapping[str, float], po
     return rates[port.node] * estimates.of(port.node).yield_of(port.output)
 
 
+def load(estimates: Estimates, rates: Mapping[str, float], names: Iterable[str]) -> float:
+    """Seconds of work that arrive for some operators in a second."""
+    return sum(rates[name] * estimates.of(name).cost_s for name in names)
+
+
 def spare_seconds(cost_s: float, rate: float) -> float:
     """Seconds between two rows that the work on one leaves free, `d − c`; without end where none arrives."""
     return (1.0 / rate if rate > 0 else math.inf) - cost_s
@@ -114,11 +122,13 @@ def unit_cost(graph: Graph, estimates: Estimates, rates: Mapping[str, float], pl
         sizes[edge.port] = brought[edge.port] / total * estimates.of(edge.reader).in_bytes
     row_s = selectivity = outputs = out_bytes = sink_bytes = 0.0
     queued = set(place.exits)
+    by_query: dict[str, float] = {}
     for name in place.unit.operators:
         estimate = estimates.of(name)
         row_s += flow[name] * estimate.cost_s
         for edge in graph.sinks[name]:
             outputs += flow[name] * estimate.yield_of(edge.port.output)
+            _add(by_query, _sink(graph, edge), flow[name] * estimate.yield_of(edge.port.output))
             sink_bytes += flow[name] * estimate.yield_of(edge.port.output) * estimate.out_bytes
         for edge in graph.edges[name]:
             if edge in place.direct:
@@ -128,8 +138,10 @@ def unit_cost(graph: Graph, estimates: Estimates, rates: Mapping[str, float], pl
                 leaving = flow[name] * estimate.yield_of(port.output)
                 selectivity += leaving
                 out_bytes += leaving * estimate.out_bytes
+                for query in _readers(graph, place, port):
+                    _add(by_query, query, leaving)
     return UnitCost(
-        fixed_s=estimates.fixed_s + estimates.dispatch_s * len(place.unit.operators),
+        fixed_s=estimates.fixed_of(place.unit.operators) + estimates.dispatch_s * len(place.unit.operators),
         row_s=max(row_s, 1e-12),
         selectivity=selectivity + outputs,
         outputs=outputs,
@@ -137,9 +149,34 @@ def unit_cost(graph: Graph, estimates: Estimates, rates: Mapping[str, float], pl
         out_bytes=out_bytes,
         sink_bytes=sink_bytes,
         operators=len(place.unit.operators),
-        joins=any(graph.is_merge(name) for name in place.unit.operators),
-        leaf=any(graph.is_source(edge.port.node) for edge in place.entries),
+        names=place.unit.operators,
+        kinds=_kinds(graph, place),
+        by_query=by_query,
     )
+
+
+def _kinds(graph: Graph, place: UnitPlace) -> frozenset[str]:
+    kinds: set[str] = {graph.nodes[name].operator.kind for name in place.unit.operators}
+    if any(graph.is_source(edge.port.node) for edge in place.entries):
+        kinds.add("leaf")
+    return frozenset(kinds)
+
+
+def _add(sums: dict[str, float], name: str, more: float) -> None:
+    sums[name] = sums.get(name, 0.0) + more
+
+
+def _sink(graph: Graph, edge: Edge) -> str:
+    """The query whose result goes to a sink."""
+    sink = graph.nodes[edge.reader].operator
+    assert isinstance(sink, Sink)
+    return sink.query
+
+
+def _readers(graph: Graph, place: UnitPlace, port: Port) -> dict[str, None]:
+    """The queries that go on with what leaves a unit by a port."""
+    readers = [e.reader for e in graph.edges[port.node] if e.port == port and e not in place.direct]
+    return dict.fromkeys(query for reader in readers for query in graph.users[reader])
 
 
 def _ports(edges: Iterable[Edge]) -> dict[Port, None]:

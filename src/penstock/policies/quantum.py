@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Quantum:
     """At most so many rows, or so many seconds for each operator of the unit; None for all that waits.
 
-    Batches are never split, so a step takes at least one. What it overruns its seconds by is deducted from
-    the unit's next turn.
+    A step takes at least one row, and may take a part of a batch. What it overruns its seconds by is deducted
+    from the unit's next turn, as long as the fixed cost of a step fills no more than half of what is left.
     """
 
     rows: int | None = None

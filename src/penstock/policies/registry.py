@@ -35,7 +35,7 @@ from penstock.policies.ranks.rate import Rate
 from penstock.policies.ranks.release_capacity import ReleaseCapacity
 from penstock.policies.ranks.round_robin import RoundRobin
 from penstock.policies.ranks.slope import Slope
-from penstock.policies.ranks.weighted_round_robin import WeightedRoundRobin
+from penstock.policies.ranks.weighted_round_robin import USUAL, WeightedRoundRobin, Weights
 
 #: What queries are scheduled by where nothing else is said: the path whose oldest batch was queued first.
 DEFAULT = "fcfs"
@@ -45,7 +45,13 @@ Seconds: TypeAlias = Annotated[float | None, Field(gt=0, description="seconds on
 Tau: TypeAlias = Annotated[int, Field(ge=0, description="τ: rows that must wait before a unit is eligible")]
 Gamma: TypeAlias = Annotated[float, Field(gt=0, lt=1, description="γ: release ratio that still joins")]
 Beta: TypeAlias = Annotated[float, Field(ge=0, le=1, description="β: 0 serves response time, 1 freshness")]
-Weight: TypeAlias = Annotated[float, Field(gt=0, description="multiple of the quantum")]
+Popularity: TypeAlias = Annotated[bool, Field(description="a weight counts once for each subscriber")]
+OperatorWeights: TypeAlias = Annotated[
+    Weights, Field(description="multiples of the quantum, by an operator's name or kind, or `leaf`")
+]
+FixedCost: TypeAlias = Annotated[
+    bool, Field(description="whether the equation counts F, a step's fixed cost; False is the paper's order")
+]
 Limit: TypeAlias = Annotated[float, Field(gt=0, description="seconds a row may stay before it goes first")]
 Seed: TypeAlias = Annotated[int, Field(ge=0, description="which random order")]
 Objective: TypeAlias = Annotated[Literal["latency", "memory"], Field(description="what is to be least")]
@@ -67,16 +73,16 @@ def round_robin(rows: Rows = None, seconds: Seconds = None, cut: Turns = "operat
 
 
 def weighted_round_robin(
-    join_weight: Weight = 2.0, leaf_weight: Weight = 2.0, rows: Rows = None, seconds: Seconds = None
+    weights: OperatorWeights = USUAL, rows: Rows = None, seconds: Seconds = None
 ) -> Policy:
-    """Every operator in turn, joins and leaves for longer.
+    """Every operator in turn, some for longer: joins and leaves, unless other weights are given.
 
     Paper:      MavStream 2004, 4.1.1
-    Equation:   cyclic order; quantum × weight of the operator's kind
-    Use when:   joins or leaves need more time than others, and nothing may starve
+    Equation:   cyclic order; quantum × weight of the operator, or of its kind
+    Use when:   some operators need more time than others, and nothing may starve
     Avoid when: latency or memory matter more than fairness
     """
-    return Policy("", OperatorCut(), WeightedRoundRobin(join_weight, leaf_weight), Quantum(rows, seconds))
+    return Policy("", OperatorCut(), WeightedRoundRobin(weights), Quantum(rows, seconds))
 
 
 def fifo(rows: Rows = None) -> Policy:
@@ -101,7 +107,9 @@ def fcfs(rows: Rows = None) -> Policy:
     return Policy("", PathCut(), Fcfs(), Quantum(rows))
 
 
-def path_capacity(tau: Tau = 0, rows: Rows = None, seconds: Seconds = None) -> Policy:
+def path_capacity(
+    tau: Tau = 0, rows: Rows = None, seconds: Seconds = None, fixed_cost: FixedCost = True
+) -> Policy:
     """The path from leaf to root that can process most rows per second.
 
     Paper:      MavStream 2004, 4.1.2
@@ -109,10 +117,10 @@ def path_capacity(tau: Tau = 0, rows: Rows = None, seconds: Seconds = None) -> P
     Use when:   mean latency matters most
     Avoid when: memory is scarce, or a slow path must not starve
     """
-    return Policy("", PathCut(), PathCapacity(), Quantum(rows, seconds), tau)
+    return Policy("", PathCut(), PathCapacity(), Quantum(rows, seconds), tau, fixed_cost=fixed_cost)
 
 
-def segment(tau: Tau = 0, rows: Rows = None, seconds: Seconds = None) -> Policy:
+def segment(tau: Tau = 0, rows: Rows = None, seconds: Seconds = None, fixed_cost: FixedCost = True) -> Policy:
     """The segment that frees most bytes per second.
 
     Paper:      MavStream 2004, 4.1.3
@@ -120,11 +128,19 @@ def segment(tau: Tau = 0, rows: Rows = None, seconds: Seconds = None) -> Policy:
     Use when:   memory is scarce and arrivals burst
     Avoid when: latency matters; results come in bursts
     """
-    return Policy("", SegmentCut(), ReleaseCapacity(), Quantum(rows, seconds), tau)
+    return Policy(
+        "",
+        SegmentCut(),
+        ReleaseCapacity(),
+        Quantum(rows, seconds),
+        tau,
+        fixed_cost=fixed_cost,
+        objective="memory",
+    )
 
 
 def simplified_segment(
-    gamma: Gamma = 0.5, tau: Tau = 0, rows: Rows = None, seconds: Seconds = None
+    gamma: Gamma = 0.5, tau: Tau = 0, rows: Rows = None, seconds: Seconds = None, fixed_cost: FixedCost = True
 ) -> Policy:
     """Segments, but at most two per path: a little more memory for a little less latency.
 
@@ -133,10 +149,18 @@ def simplified_segment(
     Use when:   memory matters, and latency too
     Avoid when: one of them is all that matters
     """
-    return Policy("", SimplifiedSegmentCut(gamma), ReleaseCapacity(), Quantum(rows, seconds), tau)
+    return Policy(
+        "",
+        SimplifiedSegmentCut(gamma),
+        ReleaseCapacity(),
+        Quantum(rows, seconds),
+        tau,
+        fixed_cost=fixed_cost,
+        objective="memory",
+    )
 
 
-def chain(rows: Rows = None) -> Policy:
+def chain(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
     """The steepest segment of the memory chart's lower envelope.
 
     Paper:      Stream Mill 2008, 3 and 4 (after Chain)
@@ -144,10 +168,10 @@ def chain(rows: Rows = None) -> Policy:
     Use when:   memory over time is to be least
     Avoid when: results may not wait: the upper segments starve in a burst
     """
-    return Policy("", ChainCut(), Slope("memory"), Quantum(rows))
+    return Policy("", ChainCut(), Slope("memory"), Quantum(rows), fixed_cost=fixed_cost, objective="memory")
 
 
-def chain_flush(limit_s: Limit = 1.0, rows: Rows = None) -> Policy:
+def chain_flush(limit_s: Limit = 1.0, rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
     """Chain, but what has stayed beyond a limit goes first.
 
     Paper:      StreamAPAS 2010, 2
@@ -155,10 +179,10 @@ def chain_flush(limit_s: Limit = 1.0, rows: Rows = None) -> Policy:
     Use when:   memory is scarce, and no result may be later than so
     Avoid when: the limit is below the usual backlog: it is FIFO then
     """
-    return Policy("", ChainCut(), Flush(limit_s), Quantum(rows))
+    return Policy("", ChainCut(), Flush(limit_s), Quantum(rows), fixed_cost=fixed_cost, objective="memory")
 
 
-def rate_based(rows: Rows = None) -> Policy:
+def rate_based(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
     """RB-MCQ: the query that puts out most rows per second.
 
     Paper:      AQSIOS 2010, 5.1
@@ -166,21 +190,23 @@ def rate_based(rows: Rows = None) -> Policy:
     Use when:   mean response time over all queries matters
     Avoid when: freshness matters, or selective queries must not starve
     """
-    return Policy("", PathCut(), Rate(), Quantum(rows))
+    return Policy("", PathCut(), Rate(), Quantum(rows), fixed_cost=fixed_cost)
 
 
-def fas_mcq(beta: Beta = 1.0, rows: Rows = None) -> Policy:
-    """FAS-MCQ: the query most likely stale, per second it takes to make it fresh.
+def fas_mcq(
+    beta: Beta = 1.0, popularity: Popularity = False, rows: Rows = None, fixed_cost: FixedCost = True
+) -> Policy:
+    """FAS-MCQ: the queries most likely stale, per second it takes to make them fresh.
 
     Paper:      AQSIOS 2010, 4 and 5.2
-    Equation:   α · (1 − (1−S)^(N^β)) / (F + N^β · C_avg)
+    Equation:   Σ α·(1 − (1−S)^(N^β)) / (N^β · (F/N + C_avg)), over the queries that a unit serves
     Use when:   results should be up to date; set weights α for what matters more
     Avoid when: every row's delay counts alike
     """
-    return Policy("", PathCut(), Freshness(beta), Quantum(rows))
+    return Policy("", PathCut(), Freshness(beta, popularity), Quantum(rows), fixed_cost=fixed_cost)
 
 
-def latency_chart(rows: Rows = None) -> Policy:
+def latency_chart(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
     """The partition of the completion chart that puts out most rows per second.
 
     Paper:      Stream Mill 2008, 3 and 4
@@ -188,10 +214,12 @@ def latency_chart(rows: Rows = None) -> Policy:
     Use when:   mean latency is to be least and queries share prefixes
     Avoid when: memory is scarce
     """
-    return Policy("", LatencyChartCut(), Slope("latency"), Quantum(rows))
+    return Policy(
+        "", LatencyChartCut(), Slope("latency"), Quantum(rows), fixed_cost=fixed_cost, objective="latency"
+    )
 
 
-def memory_chart(rows: Rows = None) -> Policy:
+def memory_chart(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
     """The partition of the memory chart, forks sharing one buffer, that frees most bytes per second.
 
     Paper:      Stream Mill 2008, 4
@@ -199,7 +227,9 @@ def memory_chart(rows: Rows = None) -> Policy:
     Use when:   memory is to be least and queries share streams or prefixes
     Avoid when: latency matters
     """
-    return Policy("", MemoryChartCut(), Slope("memory"), Quantum(rows))
+    return Policy(
+        "", MemoryChartCut(), Slope("memory"), Quantum(rows), fixed_cost=fixed_cost, objective="memory"
+    )
 
 
 def greedy(objective: Objective = "latency") -> Policy:
@@ -254,7 +284,7 @@ def stall_avoiding(rows: Rows = None) -> Policy:
     Use when:   threads are to be divided over a graph with some expensive operators
     Avoid when: rates are not known yet
     """
-    return Policy("", StallAvoidingCut(), Fifo(), Quantum(rows))
+    return Policy("", StallAvoidingCut(), Fifo(), Quantum(rows), objective="stalls")
 
 
 def composed(limit_s: Limit = 1.0, rows: Rows = None) -> Policy:

@@ -7,7 +7,16 @@ Its rooms, each of which imports only those before it (`tests/test_layers.py`):
     expressions  expressions of plans: text in, text out
     reading      text into statements
     binding      a SELECT into a plan, and what has been created
+    answer       what a statement says back
+    comparing    how two definitions differ, and what of it can be changed
+    showing      SHOW
+    streams      streams in a catalog, and ALTER STREAM
+    partitions   SET PARTITION
+    plans        queries that came as plans
     session      statements applied to a catalog
+    renaming     statements with other names in them
+    scoping      statements of one namespace
+    difference   what a file would change of a catalog, and the statements that do it
     builder      the same from Python
 
 Start with `session`.

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from math import inf
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from sqlglot import exp
 
 from penstock.errors import SqlError, closest
-from penstock.model.operators import Aggregate, Join, Sink, Split, output_schema
+from penstock.model.operators import Aggregate, Join, Sink, Split
 from penstock.model.qos import QoS
 from penstock.model.query import PlanNode, Query
-from penstock.model.schema import Schema
-from penstock.sql.binding.catalog import RATE, Catalog, Delivery, Stream, Table, View
+from penstock.sql.answer import Answer
+from penstock.sql.binding.catalog import Catalog, Delivery, Stream, Table, View
 from penstock.sql.binding.relation import Relation
 from penstock.sql.binding.select import bind_condition, bind_query, bind_select
+from penstock.sql.comparing import (
+    UNREADABLE,
+    Differences,
+    columns_of,
+    keeps_plan,
+    of_queries,
+    of_sinks,
+    of_streams,
+    of_tables,
+    of_views,
+    schema_of,
+    stays,
+    unchangeable_query,
+)
 from penstock.sql.expressions.texts import quoted
+from penstock.sql.partitions import with_partition
+from penstock.sql.plans import planned, read_by
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
+    AlterStream,
+    CreatePlanned,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -31,45 +48,83 @@ from penstock.sql.reading.statements import (
     Drop,
     Explain,
     Moment,
+    SetPartition,
     SetPolicy,
+    SetScheduling,
     Show,
     SplitStream,
     Statement,
     StopQuery,
+    SubmitPlan,
 )
+from penstock.sql.showing import shown
+from penstock.sql.streams import altered, stream_of
 from penstock.sql.text.dialect import parse_expression
 from penstock.sql.text.places import Span, error
-from penstock.sql.text.quantities import per_second, shown_bytes, shown_seconds
+
+__all__ = ["Answer", "Step", "apply", "run", "steps"]
 
 _NAME = re.compile(r"[\w][\w.-]{0,127}")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a statement says back: a line, and a table where it shows something.
+#: Reads the text of a plan document.
+ReadPlan: TypeAlias = Callable[[str], Query]
 
-    `query` is one that was created or is to be explained. `about` says what was asked for, if something
-    was: `queries`, `streams` and so on, or `plan`; whoever runs queries knows more about some of these.
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing that a statement does: the catalog before and after it, and what it says.
+
+    `CREATE OR REPLACE` does what it comes to, which may be several things, of which the last one answers.
     """
 
-    text: str
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    query: Query | None = None
-    about: str = ""
+    statement: Statement
+    answer: Answer
+    before: Catalog
+    after: Catalog
+    answers: bool = True
 
 
-def run(sql: str, catalog: Catalog | None = None, now_s: float = 0.0) -> tuple[Catalog, list[Answer]]:
+def run(
+    sql: str, catalog: Catalog | None = None, now_s: float = 0.0, plans: ReadPlan | None = None
+) -> tuple[Catalog, list[Answer]]:
     """All statements of a text, one after the other; SqlError at the first that is wrong."""
     catalog, answers = catalog or Catalog(), []
     for statement in read(sql):
-        catalog, answer = apply(catalog, statement, sql, now_s)
-        answers.append(answer)
+        for step in steps(catalog, statement, sql, now_s, plans):
+            catalog = step.after
+            if step.answers:
+                answers.append(step.answer)
     return catalog, answers
+
+
+def steps(
+    catalog: Catalog, statement: Statement, sql: str, now_s: float = 0.0, plans: ReadPlan | None = None
+) -> Iterator[Step]:
+    """What a statement of that text does to a catalog; relative times count from `now_s`."""
+    if isinstance(statement, SubmitPlan):
+        if plans is None:
+            raise error(sql, statement.span, "plans cannot be submitted here; write a CREATE QUERY")
+        statement = CreatePlanned(statement.span, plans(statement.document))
+    comes_to, text = _At(catalog, sql, now_s).comes_to(statement)
+    for place, one in enumerate(comes_to):
+        after, answer = _applied(catalog, one, sql, now_s)
+        last = place == len(comes_to) - 1
+        yield Step(one, replace(answer, text=text or answer.text) if last else answer, catalog, after, last)
+        catalog = after
+    if not comes_to:
+        yield Step(statement, Answer(text), catalog, catalog)
 
 
 def apply(catalog: Catalog, statement: Statement, sql: str, now_s: float = 0.0) -> tuple[Catalog, Answer]:
     """The catalog after a statement of that text, and the answer; relative times count from `now_s`."""
+    answer = Answer("")
+    for step in steps(catalog, statement, sql, now_s):
+        catalog, answer = step.after, step.answer
+    return catalog, answer
+
+
+def _applied(catalog: Catalog, statement: Statement, sql: str, now_s: float) -> tuple[Catalog, Answer]:
     at = _At(catalog, sql, now_s)
     match statement:
         case CreateStream():
@@ -82,22 +137,33 @@ def apply(catalog: Catalog, statement: Statement, sql: str, now_s: float = 0.0) 
             return at.split(statement)
         case CreateQuery():
             return at.create_query(statement)
+        case CreatePlanned():
+            return at.create_planned(statement)
         case CreateSink():
             return at.create_sink(statement)
+        case AlterStream():
+            return altered(catalog, statement, sql, now_s)
         case AlterQuery():
             return at.alter(statement)
         case StopQuery():
             return at.stop(statement)
         case Drop():
             return at.drop(statement)
-        case Show():
-            return catalog, at.show(statement)
+        case Show(what=what):
+            return catalog, shown(catalog, what)
         case Describe():
             return catalog, at.describe(statement)
         case Explain():
             return catalog, at.explain(statement)
         case SetPolicy():
             return replace(catalog, policy=statement.policy), Answer(f"policy is {statement.policy}")
+        case SetScheduling():
+            said = Answer(f"scheduling is {statement.scheduling}")
+            return replace(catalog, scheduling=statement.scheduling), said
+        case SetPartition():
+            return with_partition(catalog, statement, sql)
+        case SubmitPlan():
+            raise AssertionError("its document is read before")
         case _:
             assert_never(statement)
 
@@ -108,50 +174,101 @@ class _At:
     def __init__(self, catalog: Catalog, sql: str, now_s: float) -> None:
         self._catalog, self._sql, self._now_s = catalog, sql, now_s
 
+    def comes_to(self, one: Statement) -> tuple[tuple[Statement, ...], str]:
+        """What `CREATE OR REPLACE` of something that exists comes to, and what it says; others are that."""
+        match one:
+            case CreateQuery(or_replace=True) if (
+                name := _called(one.name, self._catalog.queries)
+            ) is not None:
+                return self._replaced_query(replace(one, name=name))
+            case CreateSink(or_replace=True) if (name := _called(one.name, self._catalog.sinks)) is not None:
+                return self._replaced_sink(replace(one, name=name))
+        return (one,), ""
+
+    def _replaced_query(self, one: CreateQuery) -> tuple[tuple[Statement, ...], str]:
+        if one.name in self._catalog.stopped:
+            raise self._error(one.span, f"query '{one.name}' is stopped; drop it first, and create it anew")
+        differences = of_queries(self._catalog, self._having_query(one)[0], one.name)
+        if not differences:
+            return (), f"query '{one.name}' is that already"
+        if differences.fixed:
+            raise self._error(one.span, unchangeable_query(one.name, differences))
+        found: list[Statement] = []
+        if differences.select:
+            found.append(AlterQuery(one.span, one.name, select=one.select))
+        if differences.wishes:
+            found.append(AlterQuery(one.span, one.name, differences.wishes))
+        return tuple(found), f"query '{one.name}' altered: {differences}"
+
+    def _replaced_sink(self, one: CreateSink) -> tuple[tuple[Statement, ...], str]:
+        differences = of_sinks(self._catalog.sinks[one.name], self._sink(one))
+        if not differences:
+            return (), f"sink '{one.name}' is that already"
+        anew = (Drop(one.span, "sink", one.name), replace(one, or_replace=False))
+        return anew, f"sink '{one.name}' replaced: {differences}"
+
     def create_stream(self, one: CreateStream) -> tuple[Catalog, Answer]:
         """A stream under a new name."""
         if self._exists(one.name, one.span, one.if_not_exists):
-            return self._catalog, Answer(f"'{one.name}' exists already")
-        endless, rate = self._endless(one), self._rate(one)
-        stream = Stream(one.name, one.schema, one.time, one.delay_s, one.format, one.options, endless, rate)
+            return self._as_it_is(one.name, lambda: stream_of(one, self._sql))
+        stream = stream_of(one, self._sql)
         return self._catalog.having("streams", one.name, stream), Answer(f"stream '{one.name}' created")
 
-    def _endless(self, one: CreateStream) -> bool:
-        text = one.options.get("endless", "true").lower()
-        if text not in ("true", "false"):
-            raise self._error(
-                one.span, f"option 'endless' of stream '{one.name}' is '{text}'; it is true or false"
-            )
-        return text == "true"
-
-    def _rate(self, one: CreateStream) -> float:
-        text = one.options.get("rate")
-        if text is None:
-            return RATE
+    def _as_it_is(self, name: str, made: Callable[[], Stream | Table | View]) -> tuple[Catalog, Answer]:
+        """What exists stays; how it differs from what is asked for is said."""
+        old = self._catalog.find(name)
         try:
-            rate = per_second(text)
-        except ValueError as problem:
-            raise self._error(one.span, f"option 'rate' of stream '{one.name}': {problem}") from None
-        if not 0 < rate < inf:
-            raise self._error(
-                one.span, f"option 'rate' of stream '{one.name}' is {text}; it must be more than 0 and finite"
-            )
-        return rate
+            match old, made():
+                case Stream() as was, Stream() as now:
+                    differences = of_streams(was, now)
+                case Table() as was, Table() as now:
+                    differences = of_tables(was, now)
+                case View() as was, View() as now:
+                    differences = of_views(was, now)
+                case _, now:
+                    kind, other = (type(one).__name__.lower() for one in (old, now))
+                    differences = Differences(fixed=(f"{kind} -> {other}",))
+        except SqlError:  # it is not asked for, so nothing is refused
+            differences = UNREADABLE
+        return self._catalog, Answer(stays(f"'{name}'", differences))
 
     def create_table(self, one: CreateTable) -> tuple[Catalog, Answer]:
         """A stored table under a new name."""
-        if self._exists(one.name, one.span, one.if_not_exists):
-            return self._catalog, Answer(f"'{one.name}' exists already")
         table = Table(one.name, one.schema, one.format, one.options)
+        if self._exists(one.name, one.span, one.if_not_exists):
+            return self._as_it_is(one.name, lambda: table)
         return self._catalog.having("tables", one.name, table), Answer(f"table '{one.name}' created")
 
     def create_view(self, one: CreateView) -> tuple[Catalog, Answer]:
         """A named plan; it is bound now, so that a mistake shows where it was made."""
+        if one.or_replace and (name := _called(one.name, self._catalog.views)) is not None:
+            return self._replaced_views({name: self._view(replace(one, name=name))})
         if self._exists(one.name, one.span, one.if_not_exists):
-            return self._catalog, Answer(f"'{one.name}' exists already")
-        bound = bind_select(self._sql, one.select, self._catalog)
-        view = View(one.name, bound.relation, bound.reads)
+            return self._as_it_is(one.name, lambda: self._view(one))
+        view = self._view(one)
         return self._catalog.having("views", one.name, view), Answer(f"view '{one.name}' created")
+
+    def _view(self, one: CreateView) -> View:
+        """A view is never made from itself."""
+        bound = bind_select(self._sql, one.select, self._catalog.without("views", one.name))
+        return View(one.name, bound.relation, bound.reads)
+
+    def _replaced_views(self, views: Mapping[str, View]) -> tuple[Catalog, Answer]:
+        """Other views under the same names; what was made from those before keeps its plan."""
+        known = self._catalog.views
+        changed = {
+            name: one for name, one in views.items() if name not in known or of_views(known[name], one)
+        }
+        named = ", ".join(f"'{name}'" for name in views)
+        views_ = "view" if len(views) == 1 else "views"
+        if not changed:
+            return self._catalog, Answer(
+                f"{views_} {named} {'is' if len(views) == 1 else 'are'} that already"
+            )
+        catalog = self._catalog
+        for name, view in changed.items():
+            catalog = catalog.having("views", name, view)
+        return catalog, Answer(f"{views_} {named} replaced{keeps_plan(self._catalog, changed)}")
 
     def split(self, one: SplitStream) -> tuple[Catalog, Answer]:
         """A view for each part, all on one split."""
@@ -164,13 +281,19 @@ class _At:
                 # NULL is not true: such a row satisfies none of the others and belongs here.
                 conditions.append(" AND ".join(f"NOT coalesce({other}, FALSE)" for other in conditions))
         node = relation.above(Split(tuple(conditions)))
-        catalog = self._catalog
+        views: dict[str, View] = {}
         for port, (name, _) in enumerate(one.outputs):
-            self._exists(name, one.span, quiet=False)
+            known = _called(name, self._catalog.views) if one.or_replace else None
+            if known is None:
+                self._exists(name, one.span, quiet=False)
             part = replace(relation, node=node, port=port, window=None)
-            catalog = catalog.having("views", name, View(name, part, frozenset((one.source,))))
-        names = ", ".join(name for name, _ in one.outputs)
-        return catalog, Answer(f"stream '{one.source}' split into {names}")
+            views[known or name] = View(known or name, part, frozenset((one.source,)))
+        if any(name in self._catalog.views for name in views):
+            return self._replaced_views(views)
+        catalog = self._catalog
+        for name, view in views.items():
+            catalog = catalog.having("views", name, view)
+        return catalog, Answer(f"stream '{one.source}' split into {', '.join(views)}")
 
     def _splittable(self, one: SplitStream) -> Relation:
         found = self._catalog.find(one.source)
@@ -187,17 +310,52 @@ class _At:
 
     def create_query(self, one: CreateQuery) -> tuple[Catalog, Answer]:
         """A query under a new name."""
-        if one.name.lower() in (name.lower() for name in self._catalog.queries):
-            if one.if_not_exists:
-                return self._catalog, Answer(f"query '{one.name}' exists already")
-            raise self._error(
-                one.span, f"query '{one.name}' exists already; stop and drop it, or choose another name"
-            )
-        self._check_name(one.name, one.span)
-        query, reads = self._query(one)
-        catalog = self._catalog.having("queries", one.name, query).having("reads", one.name, reads)
+        known = _called(one.name, self._catalog.queries)
+        if known is not None and one.if_not_exists:
+            return self._query_as_it_is(replace(one, name=known))
+        self._check_query(one.name, one.span)
+        catalog, query = self._having_query(one)
         kind = "one-time query" if one.one_time else "query"
         return catalog, Answer(f"{kind} '{one.name}' created", query=query)
+
+    def _check_query(self, name: str, span: Span) -> None:
+        if _called(name, self._catalog.queries) is not None:
+            raise self._error(
+                span, f"query '{name}' exists already; stop and drop it, or choose another name"
+            )
+        self._check_name(name, span)
+
+    def _query_as_it_is(self, one: CreateQuery) -> tuple[Catalog, Answer]:
+        try:
+            differences = of_queries(self._catalog, self._having_query(one)[0], one.name)
+        except SqlError:  # it is not asked for, so nothing is refused
+            differences = UNREADABLE
+        return self._catalog, Answer(stays(f"query '{one.name}'", differences))
+
+    def _having_query(self, one: CreateQuery) -> tuple[Catalog, Query]:
+        query, reads = self._query(one)
+        catalog = self._catalog.having("queries", one.name, query).having("reads", one.name, reads)
+        catalog = catalog.without("moments", one.name)
+        if one.start is not None or one.stop is not None:
+            catalog = catalog.having("moments", one.name, (one.start, one.stop))
+        return catalog, query
+
+    def create_planned(self, one: CreatePlanned) -> tuple[Catalog, Answer]:
+        """A query whose plan was made elsewhere."""
+        name = one.query.name
+        self._check_query(name, one.span)
+        try:
+            query = planned(one.query, self._catalog, self._now_s)
+        except ValueError as problem:
+            raise self._error(one.span, f"query '{name}': {problem}") from None
+        catalog = self._catalog.having("queries", name, query).having("reads", name, read_by(query.root))
+        times = tuple(
+            None if at is None else Moment(at, False) for at in (one.query.start_s, one.query.stop_s)
+        )
+        if any(times):
+            catalog = catalog.having("moments", name, times)
+        kind = "one-time query" if query.one_time else "query"
+        return catalog, Answer(f"{kind} '{name}' created", query=query)
 
     def _query(self, one: CreateQuery) -> tuple[Query, frozenset[str]]:
         bound = bind_query(self._sql, one.select, self._catalog)
@@ -231,14 +389,24 @@ class _At:
 
     def create_sink(self, one: CreateSink) -> tuple[Catalog, Answer]:
         """A way out for a query's results."""
-        if one.name.lower() in (name.lower() for name in self._catalog.sinks):
+        known = _called(one.name, self._catalog.sinks)
+        if known is not None:
             if one.if_not_exists:
-                return self._catalog, Answer(f"sink '{one.name}' exists already")
+                return self._sink_as_it_is(one, self._catalog.sinks[known])
             raise self._error(one.span, f"sink '{one.name}' exists already; drop it, or choose another name")
         self._check_name(one.name, one.span)
+        return self._catalog.having("sinks", one.name, self._sink(one)), Answer(f"sink '{one.name}' created")
+
+    def _sink(self, one: CreateSink) -> Delivery:
         query = self._known_query(one.query, one.query_span)
-        sink = Delivery(one.name, query.name, one.format, one.options)
-        return self._catalog.having("sinks", one.name, sink), Answer(f"sink '{one.name}' created")
+        return Delivery(one.name, query.name, one.format, one.options)
+
+    def _sink_as_it_is(self, one: CreateSink, old: Delivery) -> tuple[Catalog, Answer]:
+        try:
+            differences = of_sinks(old, self._sink(one))
+        except SqlError:  # it is not asked for, so nothing is refused
+            differences = UNREADABLE
+        return self._catalog, Answer(stays(f"sink '{one.name}'", differences))
 
     def alter(self, one: AlterQuery) -> tuple[Catalog, Answer]:
         """Other wishes for a query that may be running."""
@@ -261,7 +429,7 @@ class _At:
             )
         bound = bind_query(self._sql, select, self._catalog)
         root = bound.relation.above(Sink(query.name))
-        old, new = (_columns(plan) for plan in (query.root, root))
+        old, new = (columns_of(plan) for plan in (query.root, root))
         if old != new:
             raise self._error(
                 one.span,
@@ -303,63 +471,25 @@ class _At:
             raise self._error(one.span, f"{one.kind} '{name}' is used by {users[0]}; drop that first")
         catalog = self._catalog.without(kind, name)
         if one.kind == "query":
-            catalog = replace(catalog.without("reads", name), stopped=catalog.stopped - {name})
+            catalog = catalog.without("reads", name).without("moments", name)
+            catalog = replace(catalog, stopped=catalog.stopped - {name})
         return catalog, Answer(f"{one.kind} '{name}' dropped")
 
     def _users(self, kind: str, name: str) -> list[str]:
-        if kind == "sink":
+        if kind in ("sink", "partition"):
             return []
         if kind == "query":
             return [f"sink '{sink.name}'" for sink in self._catalog.sinks.values() if sink.query == name]
-        views = [f"view '{view.name}'" for view in self._catalog.views.values() if name in view.of]
-        return views + [f"query '{query}'" for query, reads in self._catalog.reads.items() if name in reads]
-
-    def show(self, one: Show) -> Answer:
-        """A table of all of a kind."""
-        catalog = self._catalog
-        columns: tuple[str, ...]
-        rows: list[tuple[str, ...]]
-        match one.what:
-            case "streams":
-                columns = ("stream", "columns", "time", "watermark", "format")
-                rows = [
-                    (
-                        s.name,
-                        str(s.schema),
-                        s.time or "",
-                        f"{shown_seconds(s.delay_s)} behind" if s.time else "",
-                        s.format,
-                    )
-                    for s in catalog.streams.values()
-                ]
-            case "tables":
-                columns = ("table", "columns", "format")
-                rows = [(t.name, str(t.schema), t.format) for t in catalog.tables.values()]
-            case "views":
-                columns = ("view", "columns", "made from")
-                rows = [
-                    (v.name, str(v.relation.schema), ", ".join(sorted(v.of))) for v in catalog.views.values()
-                ]
-            case "queries":
-                columns = ("query", "columns", "wishes", "state")
-                rows = [
-                    (
-                        q.name,
-                        str(_schema_of(q)),
-                        _wishes(q),
-                        "stopped" if q.name in catalog.stopped else "registered",
-                    )
-                    for q in catalog.queries.values()
-                ]
-            case "sinks":
-                columns = ("sink", "query", "format", "options")
-                rows = [
-                    (s.name, s.query, s.format, ", ".join(f"{k} = '{v}'" for k, v in s.options.items()))
-                    for s in catalog.sinks.values()
-                ]
-            case _:
-                columns, rows = ("policy",), [(catalog.policy or "",)]
-        return Answer(f"{len(rows)} {one.what}", columns, tuple(rows), about=one.what)
+        views = [
+            f"view '{view.name}'"
+            for view in self._catalog.views.values()
+            if name in view.of or (view.relation.node is not None and name in read_by(view.relation.node))
+        ]
+        return views + [
+            f"query '{query}'"
+            for query, reads in self._catalog.reads.items()
+            if name in reads or (kind != "view" and name in read_by(self._catalog.queries[query].root))
+        ]
 
     def describe(self, one: Describe) -> Answer:
         """The columns of something."""
@@ -371,7 +501,7 @@ class _At:
             case Stream(schema=own) | Table(schema=own):
                 schema = own
             case _ if query is not None:
-                schema = _schema_of(query)
+                schema = schema_of(query.root)
             case _:
                 known = (*self._catalog.readable(), *self._catalog.queries)
                 raise self._error(
@@ -415,6 +545,11 @@ class _At:
         return error(self._sql, Span(span.start, span.end), what)
 
 
+def _called(name: str, known: Iterable[str]) -> str | None:
+    """The name as it was given first; upper and lower case are the same."""
+    return next((one for one in known if one.lower() == name.lower()), None)
+
+
 def _all_of(name: str) -> tuple[str, Any]:
     sql = f"SELECT * FROM {quoted(name)}"
     return sql, parse_expression(sql)
@@ -429,13 +564,6 @@ def _windowed(node: PlanNode) -> bool:
     return False
 
 
-def _schema_of(query: Query) -> Schema:
-    schemas: dict[int, Schema] = {}
-    for node in query.root.post_order():
-        schemas[id(node)] = output_schema(node.operator, tuple(schemas[id(child)] for child in node.children))
-    return schemas[id(query.root)]
-
-
 def _asked(changes: Mapping[str, float | None]) -> dict[str, Any]:
     """The wishes as given; one that is taken back is as if it had never been said."""
     default = QoS()
@@ -444,24 +572,3 @@ def _asked(changes: Mapping[str, float | None]) -> dict[str, Any]:
 
 def _joins_streams(node: PlanNode) -> bool:
     return isinstance(node.operator, Join) and node.operator.relation is None
-
-
-def _wishes(query: Query) -> str:
-    qos = query.qos
-    shown = {
-        "latency": shown_seconds(qos.latency_s) if qos.latency_s is not None else None,
-        "memory": shown_bytes(qos.memory_bytes) if qos.memory_bytes is not None else None,
-        "throughput": f"{qos.throughput_per_s:g}/s" if qos.throughput_per_s is not None else None,
-        "freshness": f"{qos.freshness:.0%}" if qos.freshness is not None else None,
-        "weight": f"{qos.weight:g}" if qos.weight != 1.0 else None,
-        "on_error": query.on_error if query.on_error != "hold" else None,
-    }
-    return ", ".join(f"{name} {text}" for name, text in shown.items() if text is not None)
-
-
-def _columns(root: PlanNode) -> str:
-    """The columns of a plan's result, as text."""
-    schemas: dict[int, Schema] = {}
-    for node in root.post_order():
-        schemas[id(node)] = output_schema(node.operator, tuple(schemas[id(child)] for child in node.children))
-    return ", ".join(f"{field.name} {field.type}" for field in schemas[id(root)].fields)

@@ -19,7 +19,7 @@ from penstock.engines.spark.steps.skipping import Skipped
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
-from penstock.verify.schedules import Schedule
+from penstock.verify.schedules import Schedule, Switch
 from penstock.verify.skipped import unfounded, without
 
 
@@ -49,6 +49,8 @@ def verify(
     for schedule in schedules:
         progress(str(schedule))
         ran = run_once(sql, base_dir, spark, schedule, until)
+        if schedule.switches:
+            progress(f"{ran.switched} of {len(schedule.switches)} switches were made while rows flowed")
         tables = ran.tables
         timed = any(NOW in text for text in wanted.values())
         mark = _digest(tables if timed else {name: _timeless(table) for name, table in tables.items()})
@@ -69,12 +71,13 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """A run's results, what it recorded, which queries failed, and which rows each left out."""
+    """A run's results and log, which queries failed, which rows each left out, how many switches it had."""
 
     results: dict[str, pa.Table]
     tables: dict[str, pa.Table]
     failures: dict[str, str]
     skipped: dict[str, list[Skipped]]
+    switched: int = 0
 
 
 def scheduled(schedule: Schedule, root: Path, base_dir: Path, spark: SparkSession) -> Engine:
@@ -102,16 +105,17 @@ def run_once(sql: str, base_dir: Path, spark: SparkSession, schedule: Schedule, 
         for sink in list(engine.catalog.sinks):
             engine.execute(f"DROP SINK `{sink}`;")
         engine.use_policy(schedule.policy)  # whatever the file sets
-        switch = _switching(engine, schedule.switch_to) if schedule.switch_to else None
+        engine.start()
+        switching = _Switching(engine, schedule)
+        switching.start()
         engine.run(until)
         if until != "drained":  # batch sees the log as one that has ended, with every window closed
             engine.end_all()
             engine.run("drained")
-        if switch is not None:
-            switch.join()
+        switching.join()
         ours = {name: engine.results(name) for name in engine.catalog.queries}
         left_out = {name: engine.skipped(name) for name in engine.catalog.queries}
-        return Ran(ours, recorded(engine), failures(engine), left_out)
+        return Ran(ours, recorded(engine), failures(engine), left_out, switching.made)
 
 
 def failures(engine: Engine) -> dict[str, str]:
@@ -119,19 +123,35 @@ def failures(engine: Engine) -> dict[str, str]:
     return {name: one.failure for name, one in engine.status().queries.items() if one.failure}
 
 
-def _switching(engine: Engine, policy: str) -> threading.Thread:
-    """Changes the policy as soon as a few steps are through."""
+class _Switching(threading.Thread):
+    """Makes each switch as soon as another step is through, as long as rows flow; `made` is how many."""
 
-    def switch() -> None:
-        for _ in range(200):
-            if engine.status().totals.steps >= 3:
-                break
-            time.sleep(0.05)
-        engine.use_policy(policy)
+    def __init__(self, engine: Engine, schedule: Schedule) -> None:
+        super().__init__(daemon=True)
+        self._engine = engine
+        first = (Switch("policy", schedule.switch_to),) if schedule.switch_to else ()
+        self._switches = (*first, *schedule.switches)
+        self.made = 0
 
-    thread = threading.Thread(target=switch, daemon=True)
-    thread.start()
-    return thread
+    def run(self) -> None:
+        """Until there is nothing left to switch, or to process."""
+        for one in self._switches:
+            if not self._stepped():
+                return
+            if one.setting == "policy":
+                self._engine.use_policy(one.value)
+            else:
+                self._engine.use_scheduling(one.value)
+            self.made += 1
+
+    def _stepped(self) -> bool:
+        """Waits for one more step; False if there will be none."""
+        before = self._engine.status().totals.steps
+        while self._engine.status().totals.steps == before:
+            if self._engine.drained():
+                return False
+            time.sleep(0.02)
+        return True
 
 
 def _timeless(table: pa.Table) -> pa.Table:

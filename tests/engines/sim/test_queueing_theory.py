@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from penstock.control.partitions import ThreadPlan
+from penstock.control.thread_plans import ThreadPlan
 from penstock.engines.sim.arrivals import fixed_rate, poisson
 from penstock.engines.sim.draws import Constant, Exponential
 from penstock.engines.sim.engine import Simulation

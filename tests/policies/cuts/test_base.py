@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from penstock.control.partitions import ThreadPlan, divide
+from penstock.control.dividing import divide
+from penstock.control.thread_plans import ThreadPlan
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Edge, Graph, Node, Port
 from penstock.model.operators import Column, Project, Select, Sink, Source, Union
@@ -71,7 +72,7 @@ def test_a_query_that_leaves_out_rows_is_one_unit_whatever_the_cut() -> None:
 
     graph = merge(Graph(), [steps("held", on_error="hold"), steps("skips", on_error="skip")])
     policy = parse("round-robin")
-    (share,) = divide(graph, Estimates(), policy, ThreadPlan("graph"), parse)
+    (share,) = divide(graph, Estimates(), policy, ThreadPlan("gts"), parse)
     check_cut(graph, share.units)
     assert sorted(len(unit.operators) for unit in share.units) == [1, 1, 2]
     assert skipping_units(graph) == tuple(unit for unit in share.units if len(unit.operators) == 2)

@@ -21,6 +21,7 @@ from penstock.model.estimates import Estimate
 from penstock.model.operators import Select, Source
 from penstock.model.query import PlanNode, Query
 from penstock.policies.costs import UnitCost
+from penstock.policies.gains import NOTHING, Gains
 from penstock.policies.quantum import EVERYTHING
 from penstock.policies.ranks.base import Rank, TrueRow
 from penstock.policies.ranks.greedy import Greedy
@@ -42,7 +43,7 @@ class WaitingUnit:
     rows: Sequence[tuple[float, int]]
     done: int = 0
     cost: UnitCost = ANY_COST
-    weight: float = 1.0
+    gains: Gains = NOTHING
     oldest_s: float = 0.0
     place_in_line: int = 0
 

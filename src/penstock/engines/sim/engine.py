@@ -24,7 +24,7 @@ from penstock.control.events import (
     TimestampAdvanced,
 )
 from penstock.control.machine import Control
-from penstock.control.partitions import ThreadPlan
+from penstock.control.thread_plans import ThreadPlan
 from penstock.control.units import UnitState
 from penstock.engines.sim.results import Results
 from penstock.engines.sim.tables import Exit, Tables, UnitTable
@@ -220,8 +220,8 @@ class Simulation:
         cost = unit.cost
         per_output = cost.out_bytes / max(cost.selectivity - cost.outputs, 1e-12)
         for reader in unit.readers:
-            for batch in reader.queue.slice(reader.claimed, reader.queue.tail):
-                lane, lo, hi = batch.ref
+            for batch in reader.unclaimed():
+                lane, lo, hi = _rows(batch)
                 tables = [lanes[lane] for lanes in entries[reader.number]]
                 seconds = sum(table.cost[hi] - table.cost[lo] for table in tables)
                 moved = sum(e.count[hi] - e.count[lo] for table in tables for e in table.exits)
@@ -253,18 +253,25 @@ def _batch(exit_: Exit, lo: int, hi: int) -> Batch:
     )
 
 
+def _rows(batch: Batch) -> tuple[int, int, int]:
+    """The lane of a batch, or of a part of one, and the range of its rows there."""
+    lane, lo, _ = batch.ref
+    return lane, lo + batch.first_row, lo + batch.first_row + batch.rows
+
+
 def _runs(batches: tuple[Batch, ...]) -> list[tuple[int, int, int]]:
     """Consecutive batches of one lane as one range of its rows."""
     if len(batches) == 1:
-        return [batches[0].ref]
+        return [_rows(batches[0])]
     runs = []
-    lane, lo, hi = batches[0].ref
+    lane, lo, hi = _rows(batches[0])
     for batch in batches:
-        if batch.ref[0] == lane and batch.ref[1] <= hi:
-            hi = batch.ref[2]
+        of_lane, first, last = _rows(batch)
+        if of_lane == lane and first <= hi:
+            hi = last
         else:
             runs.append((lane, lo, hi))
-            lane, lo, hi = batch.ref
+            lane, lo, hi = of_lane, first, last
     runs.append((lane, lo, hi))
     return runs
 

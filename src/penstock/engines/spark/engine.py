@@ -15,8 +15,9 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -24,44 +25,56 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from penstock.adapt.budget import SHARE
 from penstock.control.machine import Control
-from penstock.control.partitions import ThreadPlan
-from penstock.engines.spark.failing import Failing
+from penstock.control.recent_log import Excerpt
+from penstock.control.thread_plans import ThreadPlan
+from penstock.engines.spark.failing import Failing, reason_of
 from penstock.engines.spark.ingest.feeder import Feed, Feeder
 from penstock.engines.spark.ingest.reading import MOST_ROWS
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.sources.base import Ticket
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
-from penstock.engines.spark.ingest.sources.push import PushSource
+from penstock.engines.spark.ingest.sources.push import PushOutcome, PushSource
 from penstock.engines.spark.results import reading, recording
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.measures import QueryMeasures
 from penstock.engines.spark.results.periods import Period, periods
+from penstock.engines.spark.results.places import ResultPlaces
 from penstock.engines.spark.results.readers import FUNCTION_ROWS, Readers
 from penstock.engines.spark.results.reading import ResultFile
-from penstock.engines.spark.results.sinks.files import ENCODINGS
+from penstock.engines.spark.results.sinks.base import DurableSink
+from penstock.engines.spark.results.sinks.files import ENCODINGS, FileSink
 from penstock.engines.spark.results.sinks.ownership import claim, release
 from penstock.engines.spark.results.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
 from penstock.engines.spark.results.sinks.subscription import Subscription
 from penstock.engines.spark.runtime.coordinator import Coordinator, Delivered
 from penstock.engines.spark.session import session
 from penstock.engines.spark.sharing.shared import SharedQueries
+from penstock.engines.spark.statements import checks
+from penstock.engines.spark.statements.confinement import Confined, Confinement
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.statements.registrar import Registrar, check_policy
 from penstock.engines.spark.statements.statements import Statements
-from penstock.engines.spark.status import snapshot
+from penstock.engines.spark.status import operators, snapshot
 from penstock.engines.spark.status.answers import ANSWERED, filled
+from penstock.engines.spark.status.operators import OperatorStatus
 from penstock.engines.spark.status.status import Status
 from penstock.engines.spark.steps.prepared import Jobs
 from penstock.engines.spark.steps.skipped import SkippedRows
 from penstock.engines.spark.steps.skipping import Skipped
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.store import MEMORY_BYTES, Store
-from penstock.errors import EngineError, closest
+from penstock.errors import EngineError, PenstockError, closest
+from penstock.model.query import Query
+from penstock.plan import document
 from penstock.policies.registry import DEFAULT
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.builder import literal
+from penstock.sql.difference import Changes, difference
 from penstock.sql.expressions.texts import quoted
+from penstock.sql.reading.statements import Statement
+from penstock.sql.scoping import Scope, shown_answers, shown_errors
 from penstock.sql.session import Answer
 from penstock.sql.text.quantities import seconds
 
@@ -69,8 +82,10 @@ __all__ = ["Engine", "check_policy"]
 
 #: Any worker takes any unit.
 POLICY = DEFAULT
-#: The most rows and bytes of a step, unless one batch has more.
-TRAIN_ROWS, TRAIN_BYTES = 200_000, 64 << 20
+#: The most rows and bytes of a step; and rows while nobody knows what they cost, where no step may be long.
+TRAIN_ROWS, TRAIN_BYTES, FIRST_ROWS = 200_000, 64 << 20, 16
+#: The share of processor time that samples may take, which tell operators of one job apart; 0 for none.
+PROFILING = SHARE
 
 
 class Engine:
@@ -87,15 +102,23 @@ class Engine:
         memory_bytes: int = MEMORY_BYTES,
         train_rows: int = TRAIN_ROWS,
         first_batch_rows: int = MOST_ROWS,
+        recuts: bool = True,
         spark: SparkSession | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
         base_dir: str | Path = ".",
         keep_log: bool = False,
+        profiling: float = PROFILING,
+        confinement: Confinement | None = None,
         tell: Callable[[str], None] = lambda _: None,
+        published: Callable[[str, str], None] = lambda _directory, _name: None,
     ) -> None:
+        """`tell` hears what goes wrong by itself; `published`, in any thread, of each file with results that
+        can be seen from then on: its directory within `out`, and its name."""
         if workers < 1:
             raise EngineError(f"{workers} workers: at least one is needed")
+        if not 0 <= profiling <= 1:
+            raise EngineError(f"profiling = {profiling}: it is a share of processor time, between 0 and 1")
         if format not in ENCODINGS:
             known = "', '".join(ENCODINGS)
             raise EngineError(f"results cannot be written as '{format}'; choose one of '{known}'")
@@ -108,7 +131,10 @@ class Engine:
         self._given, self._workers, self._keep_log = spark, workers, keep_log
         self._master, self._conf = master, conf
         self._policy, self._memory, self._train_rows, self._tell = policy, memory_bytes, train_rows, tell
+        self._profiling, self._published = profiling, published
+        self._confinement = confinement  # what streams, tables and sinks may reach; without one, everything
         self._first_batch_rows = first_batch_rows  # of each stream; from then on batches may grow by half
+        self._recuts = recuts  # whether the graph is cut anew as estimates drift
         self._feeding = self._opened = False
         self._unlogged: list[Ticket] = []  # of rows that were pushed before the engine ran
 
@@ -155,12 +181,15 @@ class Engine:
             self._store,
             self._log.get("next_file", 0),
             lambda: self._coordinator.mailbox.send(Delivered()),
+            self._tell_published,
         )
         control = Control(
             self._log.get("policy") or self._policy or POLICY,
             threads=ThreadPlan("pool", self._workers),
             most_rows=self._train_rows,
+            first_rows=FIRST_ROWS,
             most_bytes=TRAIN_BYTES,
+            recuts=self._recuts,
         )
         self._coordinator = Coordinator(
             control,
@@ -174,6 +203,8 @@ class Engine:
             workers=self._workers,
             keep_log=self._keep_log,
             tell=self._tell,
+            profiling=self._profiling,
+            profiles=Jobs(self._session, self._root / "profiles"),
         )
         self._feeder = Feeder(
             self._store,
@@ -184,6 +215,7 @@ class Engine:
             lambda: self._coordinator.waited_s,
             self._first_batch_rows,
             self._tell,
+            self._coordinator.progress.waiting,
         )
         places = Places(self._base, self._root, self._out, self._format)
         self._registrar = Registrar(
@@ -199,9 +231,25 @@ class Engine:
             self._tell,
         )
         self._statements = Statements(
-            places, self._registrar.inputs, lambda: self.catalog, self._registrar, self._call
+            places,
+            self._registrar.inputs,
+            lambda: self.catalog,
+            self._registrar,
+            self._call,
+            self._confined(),
         )
         self._registrar.restore()
+
+    def confine(self, confinement: Confinement | None) -> None:
+        """What new streams, tables and sinks may reach from now on; what there is goes on."""
+        self._confinement = confinement
+        self._statements.confined = self._confined()
+
+    def _confined(self) -> Confined | None:
+        if self._confinement is None:
+            return None
+        own = (self._root, self._out) if self._out is not None else (self._root,)
+        return Confined(self._confinement, self._base, own)
 
     def __exit__(
         self,
@@ -260,21 +308,58 @@ class Engine:
 
     # --- statements ---
 
-    def execute(self, sql: str, *, once: bool = False) -> list[Answer]:
+    def execute(self, sql: str, *, once: bool = False, scope: Scope | None = None) -> list[Answer]:
         """Runs statements: all of them, or none if one is wrong.
 
-        With `once`, a text that this state has seen already is passed over: it was restored.
+        With `once`, a text that this state has seen already is passed over: it was restored. With a `scope`,
+        the text is one namespace's: it sees and changes nothing of others.
         """
         self._check_open()
-        if once and any(text == sql for text, _ in self._log.statements()):
+        namespace = scope.namespace if scope is not None else None
+        if once and any((text, of) == (sql, namespace) for text, _, of in self._log.statements()):
             return []
-        answers = self._statements.execute(sql)
-        asked = {answer.about for answer in answers} & ANSWERED
-        return filled(answers, self._call(self._look)) if asked else answers
+        answers = self._statements.execute(sql, scope)
+        if {answer.about for answer in answers} & ANSWERED:
+            answers = filled(answers, self._call(self._look), scope)
+        return shown_answers(scope, answers, sql, self.catalog)
 
-    def submit(self, sql: str) -> list[Answer]:
-        """The same as `execute`, for a query that a builder made."""
-        return self.execute(sql if sql.rstrip().endswith(";") else f"{sql};")
+    def submit(self, query: str | Query, *, scope: Scope | None = None) -> list[Answer]:
+        """The same as `execute`, for one query: what a builder made, or a plan, as JSON or as it was read."""
+        text = document.write(query) if isinstance(query, Query) else query
+        if text.lstrip().startswith("{"):
+            document.read(text)  # so that what is wrong is told in the words of plans
+            return self.execute(f"SUBMIT PLAN {literal(text.strip())};", scope=scope)
+        return self.execute(text if text.rstrip().endswith(";") else f"{text};", scope=scope)
+
+    def apply(
+        self, sql: str, *, prune: bool = False, dry_run: bool = False, scope: Scope | None = None
+    ) -> Changes:
+        """Makes of what there is what a text says: all of it, or nothing if something cannot be.
+
+        What is new begins, what differs is altered, and what the text has no more runs on, or with `prune` is
+        dropped. With `dry_run` nothing happens.
+        """
+        self._check_open()
+        now_s = time.time()
+
+        def check(statement: Statement, catalog: Catalog) -> None:
+            checks.check(statement, catalog, sql, self._base)
+
+        with shown_errors(scope, sql, self.catalog):
+            changes = difference(
+                self.catalog,
+                sql,
+                prune=prune,
+                now_s=now_s,
+                plans=document.read,
+                check=check,
+                scope=scope,
+            )
+        if dry_run:
+            return changes
+        if changes:
+            self._statements.execute(changes.sql, scope)
+        return replace(changes, applied=True)
 
     def create_stream(
         self,
@@ -314,6 +399,26 @@ class Engine:
         known = self._registrar.known(query)
         found: reading.Reading = self._call(lambda: self._registrar.reading(known))
         return found.files(self._store)
+
+    def result_places(self, query: str) -> ResultPlaces:
+        """The directories within `out` that have a query's results, for another process that reads them."""
+        if self._out is None:
+            raise EngineError("results are not in files; open the engine with out=DIRECTORY")
+        known = self._registrar.known(query)
+        found: ResultPlaces = self._call(lambda: self._registrar.places(known))
+        return found
+
+    @property
+    def places_version(self) -> int:
+        """Another number whenever some query's `result_places` may have changed; it costs nothing to ask."""
+        return self._coordinator.results.places_version
+
+    def _tell_published(self, sink: DurableSink, name: str) -> None:
+        if self._out is not None and isinstance(sink, FileSink) and sink.root.is_relative_to(self._out):
+            try:
+                self._published(sink.root.relative_to(self._out).as_posix(), name)
+            except Exception as error:  # the listener's trouble; the file can be seen all the same
+                self._tell(f"nobody could be told of {sink.root / name}: {reason_of(error)}")
 
     def subscribe(self, query: str, most: int = SUBSCRIPTION_ROWS, name: str | None = None) -> Subscription:
         """Results as they are committed, each with its position, first those that wait under that name.
@@ -357,18 +462,57 @@ class Engine:
         stream: str,
         rows: Any,
         timeout: float | None = 10.0,
+        *,
+        key: str | None = None,
     ) -> None:
         """Puts rows at the end of a pushed stream: all of them, or none if one does not fit.
 
         They are dicts or tuples in any iterable, a dict of columns, a DataFrame, or anything of Arrow's.
 
-        Returns when they are in the log; before the engine runs, they wait for it.
+        Returns when they are in the log; before the engine runs, they wait for it. Who does not know whether
+        a push succeeded repeats it under the same key, within a day: the rows are logged once.
         """
-        ticket = self._pushed(stream).push(rows)
+        self._logged(self._pushed(stream).push(rows, key=key), f"rows for stream '{stream}'", timeout)
+
+    def push_then(
+        self, stream: str, rows: Any, then: Callable[[PushOutcome], None], *, key: str | None = None
+    ) -> None:
+        """The same without waiting: `then` hears what became of the rows, in the thread that committed them.
+
+        That is this one, at once, if they were committed before under the same key. What is wrong with the
+        rows or the key is raised here, and BusyError when too much waits to be logged.
+        """
+        ticket = self._pushed(stream).push(rows, timeout=0.0, key=key)
+
+        def settled(problem: BaseException | None) -> None:
+            if problem is not None and not isinstance(problem, PenstockError):
+                problem = EngineError(reason_of(problem))
+            try:
+                then(PushOutcome(stream, ticket.rows, ticket.repeated and problem is None, problem))
+            except Exception as error:  # the listener's trouble, not that of the thread that commits
+                self._tell(f"nobody could be told of rows for stream '{stream}': {reason_of(error)}")
+
+        ticket.then(settled)
+
+    def heartbeat(self, stream: str, time: Any, timeout: float | None = 10.0) -> None:
+        """Says that no row before `time` will be pushed to a stream; one that is all the same is late.
+
+        So windows and joins go on that wait for the stream. The time is what a row's time may be, for example
+        a datetime. Returns when it is in the log; before the engine runs, it waits for it.
+        """
+        source = self._pushed(stream)
+        name = next(name for name in self.catalog.streams if name.lower() == stream.lower())
+        column = self.catalog.streams[name].time
+        if column is None:
+            raise EngineError(f"stream '{name}' has no time; declare WATERMARK FOR its time column")
+        self._logged(source.heartbeat(column, time), f"a heartbeat of stream '{stream}'", timeout)
+
+    def _logged(self, ticket: Ticket, what: str, timeout: float | None) -> None:
+        """Waits until something is in the log, if the engine runs."""
         if not self._feeding:
             self._unlogged.append(ticket)
         elif not ticket.wait(timeout):
-            raise EngineError(f"rows for stream '{stream}' were not logged within {timeout} s")
+            raise EngineError(f"{what}: not logged within {timeout} s")
 
     def end(self, stream: str) -> None:
         """Says that no row will be pushed to a stream any more."""
@@ -438,6 +582,7 @@ class Engine:
         while (left_s := until_s - time.monotonic()) > 0:
             self.check()
             self._coordinator.mailbox.settled.wait(min(left_s, 0.1))
+            self._call(self._coordinator.want_rows)
             settled: bool | None = self._call(self._coordinator.settled)
             if settled is not None:
                 self._deliveries.settle(left_s)
@@ -467,6 +612,29 @@ class Engine:
         """Another policy from now on."""
         check_policy(policy)
         self._call(lambda: self._registrar.switch(policy))
+
+    def use_scheduling(self, scheduling: str) -> None:
+        """Divides the graph among threads in another way, while it runs: gts, ots, di, pool, owned, hmts."""
+        self.execute(f"SET scheduling = {literal(scheduling)};")
+
+    def set_partition(
+        self,
+        name: str,
+        *,
+        queries: Sequence[str] = (),
+        operators: Sequence[str] = (),
+        policy: str | None = None,
+        priority: float | None = None,
+    ) -> None:
+        """What one thread runs under `hmts`, and how; what is not said stays as it was."""
+        given = {
+            "queries": literal(", ".join(queries)) if queries else None,
+            "operators": literal(", ".join(operators)) if operators else None,
+            "policy": literal(policy) if policy is not None else None,
+            "priority": str(priority) if priority is not None else None,
+        }
+        options = ", ".join(f"{option} = {value}" for option, value in given.items() if value is not None)
+        self.execute(f"SET PARTITION {quoted(name)} ({options});")
 
     def suspend(self, query: str) -> None:
         """Holds a query; its rows wait."""
@@ -565,6 +733,37 @@ class Engine:
     def status(self) -> Status:
         """How everything stood a moment ago; it does not change any more."""
         return snapshot.status(self._call(self._look))
+
+    def operators(self) -> tuple[OperatorStatus, ...]:
+        """Each operator that runs: its state, what waits for it, what it remembers, what it costs."""
+        return operators.operators(self._call(self._look))
+
+    def graph_view(self) -> dict[str, Any]:
+        """The graph with its units and queues as plain data, to be drawn."""
+        return operators.graph_view(self._call(self._look))
+
+    def control_log(self, minutes: float = 5.0) -> Iterator[bytes]:
+        """What happened in the last minutes and what control made of it, for `penstock.control.log.replay`.
+
+        Lines of JSON, the first with a checkpoint from which the others follow. It begins somewhat earlier,
+        or later if so much is not kept.
+        """
+        if not minutes > 0:
+            raise EngineError(f"the control log of {minutes:g} minutes: it must be above 0")
+        recent, since_s = self._coordinator.recent_log, time.time() - 60 * minutes
+        excerpt: Excerpt | None = self._call(lambda: recent.since(since_s))
+        return iter(()) if excerpt is None else excerpt.lines()
+
+    def keep_control_log(self, minutes: float) -> None:
+        """For how long events of control are kept, as far as they fit into 16 MB."""
+        if not minutes > 0:
+            raise EngineError(f"the control log of {minutes:g} minutes: it must be above 0")
+        self._coordinator.recent_log.kept_s = 60 * minutes
+
+    def charged(self) -> dict[str, float]:
+        """Seconds in Spark that each namespace was charged since the engine was opened."""
+        found: dict[str, float] = self._call(lambda: dict(self._coordinator.charging.charges.namespaces))
+        return found
 
     def _look(self) -> snapshot.Look:
         registrar = self._registrar

@@ -22,7 +22,7 @@ from penstock.plan.alternates.rules import (
 )
 from penstock.plan.alternates.safety import below_order, can_be_read
 from penstock.plan.alternates.space import Rule, Space
-from penstock.plan.costing import PlanCost
+from penstock.plan.costing import Known, PlanCost
 
 #: Plans made for one query, at most: the time that planning takes is in proportion to it.
 MOST_PLANS = 24
@@ -55,13 +55,15 @@ def alternates(
     rates: Mapping[str, float] | None = None,
     shared_nodes: Callable[[PlanNode], set[int]] | None = None,
     limit: int = 64,
+    measured: Known | None = None,
 ) -> tuple[Alternate, ...]:
     """Equivalent plans, the cheapest first, at most `limit` of them and the original in any case.
 
     `shared_nodes` gives the ids of the nodes of a plan that run already, in other queries: then the cheapest
-    is the plan that adds least to what runs, even if by itself it is not the best.
+    is the plan that adds least to what runs, even if by itself it is not the best. `measured` is asked before
+    anything is guessed.
     """
-    search = _Search(Space(rates, any_order=shared_nodes is not None), MOST_PLANS)
+    search = _Search(Space(rates, measured, any_order=shared_nodes is not None), MOST_PLANS)
     search.run(root)
     ranked = [_shared(one, shared_nodes(one.root)) if shared_nodes else one for one in search.made.values()]
     ranked.sort(key=lambda one: one.key)

@@ -12,7 +12,7 @@ from penstock.model.query import PlanNode
 from penstock.model.schema import UNTYPED, Schema
 from penstock.plan.alternates.texts import quoted
 from penstock.plan.conjunctions import conjunction
-from penstock.plan.costing import Costing
+from penstock.plan.costing import Costing, Known
 
 
 class Input(NamedTuple):
@@ -32,9 +32,15 @@ class Space:
     may run just that.
     """
 
-    def __init__(self, rates: Mapping[str, float] | None = None, *, any_order: bool = False) -> None:
+    def __init__(
+        self,
+        rates: Mapping[str, float] | None = None,
+        measured: Known | None = None,
+        *,
+        any_order: bool = False,
+    ) -> None:
         self.any_order = any_order
-        self.costing = Costing(rates)
+        self.costing = Costing(rates, measured)
         self._nodes: dict[object, PlanNode] = {}
         self._schemas: dict[int, Schema] = {}
         self._rewrites: dict[object, tuple[tuple[Rule, PlanNode], ...]] = {}

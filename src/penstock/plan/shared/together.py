@@ -12,11 +12,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
 from penstock.model.operators import is_stateful
 from penstock.model.query import PlanNode, Query
 from penstock.plan.admission import admit
 from penstock.plan.costing import estimated
+from penstock.plan.measured import Measured
 from penstock.plan.shared.names import name_beside, name_of_shape
 from penstock.plan.shared.panes import with_panes
 from penstock.plan.shared.shapes import Shape, Shaped, mapped, under_name
@@ -56,7 +58,12 @@ class Running:
 
 
 def admitted(
-    queries: Sequence[Query], running: Running, templates: Templates, rates: Mapping[str, float], since: int
+    queries: Sequence[Query],
+    running: Running,
+    templates: Templates,
+    rates: Mapping[str, float],
+    since: int,
+    estimates: Estimates | None = None,
 ) -> Admitted:
     """Plans for new queries; `since` tells apart what operators remember from when these begin."""
     forms = {query.name: templates.shaped(query) for query in queries if may_share(query)}
@@ -64,12 +71,14 @@ def admitted(
     counts = Counter(form.shape.digest for form in shapes.values())
     shared = {*running.shared, *running.later, *running.alone}
     found = Admitted(running.graph)
+    measured = Measured(running.graph, estimates).of if estimates is not None else None
     begun: dict[str, str] = {}
     for query in queries:
         form = shapes.get(query.name)
         digest = form.shape.digest if form is not None else ""
         if form is None or not (counts[digest] > 1 or digest in shared):
-            _alone(found, replace(admit(found.graph, query, rates).query, stop_s=query.stop_s), since)
+            admission = admit(found.graph, query, rates, measured=measured)
+            _alone(found, replace(admission.query, stop_s=query.stop_s), since)
             if form is not None:
                 found.shapes[query.name] = digest
             continue

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal, NamedTuple, Protocol, TypeAlias
 
 from penstock.policies.costs import UnitCost
+from penstock.policies.gains import Gains
 from penstock.policies.quantum import Quantum
 
 #: What a priority may depend on: estimates of cost, rows waiting, how long they wait, whose turn it is, the
@@ -31,8 +32,8 @@ class RankedUnit(Protocol):
         """What it costs and yields per row."""
 
     @property
-    def weight(self) -> float:
-        """The greatest weight among the queries it serves."""
+    def gains(self) -> Gains:
+        """What the queries it serves would have of its next step, by their weights."""
 
     @property
     def pending(self) -> int:
@@ -65,6 +66,14 @@ class Rank(ABC):
     def quantum(self, unit: RankedUnit, base: Quantum) -> Quantum:  # noqa: ARG002
         """How much its next step may take, given the policy's own quantum."""
         return base
+
+    def counts_subscribers(self) -> bool:
+        """Whether a query's weight counts once for each of its subscribers."""
+        return False
+
+    def named_operators(self) -> tuple[str, ...]:
+        """The operators it knows by name."""
+        return ()
 
     def expires_s(self, unit: RankedUnit, now_s: float) -> float:  # noqa: ARG002
         """When the priority must be looked at again though nothing happened."""

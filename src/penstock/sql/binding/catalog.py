@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from penstock.model.query import Query
+from penstock.model.scheduling import Scheduling
 from penstock.model.schema import Schema
 from penstock.sql.binding.relation import Relation
+from penstock.sql.reading.statements import Moment
 
+#: When a query starts and when it stops, as it was written.
+Times: TypeAlias = tuple[Moment | None, Moment | None]
 #: Rows per second that a stream is taken to bring until its options or a measurement say otherwise.
 RATE = 1000.0
 
@@ -26,6 +30,8 @@ class Stream:
     options: Mapping[str, str] = field(default_factory=dict)
     endless: bool = True
     rate: float = RATE
+    #: When its pace was last changed, in seconds; None: it has the one that it was created with.
+    paced_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,17 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
+class Partition:
+    """What one thread is to run under `hmts`: operators, and all of some queries; and how."""
+
+    name: str
+    queries: tuple[str, ...] = ()
+    operators: tuple[str, ...] = ()
+    policy: str | None = None
+    priority: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Catalog:
     """Everything by name. Streams, tables and views share one space of names, as they do in FROM."""
 
@@ -71,6 +88,14 @@ class Catalog:
     #: The queries that were stopped and not dropped yet.
     stopped: frozenset[str] = frozenset()
     policy: str | None = None
+    scheduling: Scheduling | None = None
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+    #: When queries start and stop, as it was written, of those that say so.
+    moments: Mapping[str, Times] = field(default_factory=dict)
+
+    def times(self, query: str) -> Times:
+        """When a query starts and stops, as it was written."""
+        return self.moments.get(query, (None, None))
 
     def find(self, name: str) -> Stream | Table | View | None:
         """What can stand in FROM under that name; upper and lower case are the same, as in Spark."""

@@ -44,7 +44,7 @@ def columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[
             column = at.name("a column")
             if any(column.lower() == field.name.lower() for field in fields):
                 raise at.error(f"there are two columns named '{column}'; rename one", here)
-            fields.append(Field(column, _type(at)))
+            fields.append(Field(column, column_type(at)))
         if not at.take(","):
             break
     if not at.take(")"):
@@ -54,7 +54,8 @@ def columns(at: Cursor, kind: str, name: str) -> tuple[tuple[Field, ...], tuple[
     return tuple(fields), watermark
 
 
-def _type(at: Cursor) -> str:
+def column_type(at: Cursor) -> str:
+    """A column's type, in Spark's words."""
     tokens = at.tokens_until(",")
     while sum(token.text.count("<") - token.text.count(">") for token in tokens) > 0 and at.take(","):
         tokens += at.tokens_until(",")  # a comma inside map<…>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import ParseError, TokenError
@@ -11,12 +12,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import SqlError, closest
 from penstock.model.qos import QoS
 from penstock.model.query import OnError
+from penstock.model.scheduling import SCHEDULINGS
 from penstock.model.schema import Schema
+from penstock.sql.reading.altering import alter_statement, read_select
 from penstock.sql.reading.cursor import Cursor
 from penstock.sql.reading.definitions import columns, format_and_options, names_in_parentheses
 from penstock.sql.reading.foreign import NO_STATEMENTS, NOT_CREATED
 from penstock.sql.reading.statements import (
-    AlterQuery,
     CreateQuery,
     CreateSink,
     CreateStream,
@@ -27,11 +29,14 @@ from penstock.sql.reading.statements import (
     Explain,
     Kind,
     Moment,
+    SetPartition,
     SetPolicy,
+    SetScheduling,
     Show,
     SplitStream,
     Statement,
     StopQuery,
+    SubmitPlan,
 )
 from penstock.sql.reading.wishes import MOMENTS, WISHES, check_moments, moment, on_error, wish
 from penstock.sql.text.dialect import tokenize
@@ -43,6 +48,7 @@ _KINDS: Mapping[str, Kind] = {
     "VIEW": "view",
     "QUERY": "query",
     "SINK": "sink",
+    "PARTITION": "partition",
 }
 _EXPLAIN_OPTIONS = (
     "ANALYZE",
@@ -54,13 +60,20 @@ _EXPLAIN_OPTIONS = (
     "PLAN",
     "ESTIMATED_COST",
 )
-SHOWN = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SINKS", "POLICIES")
+SHOWN = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SINKS", "POLICIES", "PARTITIONS")
 
 
 def read(sql: str) -> Iterator[Statement]:
     """The statements of a text, one after the other; SqlError at the first that cannot be read."""
+    for statement, _ in read_with_places(sql):
+        yield statement
+
+
+def read_with_places(sql: str) -> Iterator[tuple[Statement, Span]]:
+    """The statements of a text, and where each stands in it, without its semicolon."""
     for tokens in _statements(sql):
-        yield _statement(Cursor(sql, tokens))
+        at = Cursor(sql, tokens)
+        yield _statement(at), at.span
 
 
 def read_one(sql: str) -> Statement:
@@ -122,9 +135,15 @@ def _statement(at: Cursor) -> Statement:
         case "SPLIT":
             at.take("SPLIT")
             return _split(at)
+        case "SUBMIT":
+            at.expect("SUBMIT", "PLAN")
+            here = at.here
+            plan = SubmitPlan(here, at.string("a plan as JSON"))
+            at.end()
+            return plan
         case "ALTER":
             at.take("ALTER")
-            return _alter(at)
+            return alter_statement(at)
         case "STOP":
             at.expect("STOP", "QUERY")
             name = at.name("the query")
@@ -144,7 +163,7 @@ def _statement(at: Cursor) -> Statement:
             if at.peek() in ("EXTENDED", "FORMATTED") and at.peek(1):
                 raise at.error(f"DESCRIBE has no options; leave {at.peek()} out")
             for kind in _KINDS:
-                if at.peek(1):
+                if kind != "PARTITION" and at.peek(1):
                     at.take(kind)
             name = at.name("what to describe")
             describe = Describe(at.subject, name)
@@ -158,17 +177,17 @@ def _statement(at: Cursor) -> Statement:
             return _set(at)
     if first in NO_STATEMENTS:
         raise at.error(f"there is no statement {first} here; {NO_STATEMENTS[first]}")
-    known = ("CREATE", "ALTER", "STOP", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SPLIT")
+    known = ("CREATE", "ALTER", "STOP", "DROP", "SHOW", "DESCRIBE", "EXPLAIN", "SET", "SPLIT", "SUBMIT")
     raise at.error(
         f"no statement begins with '{first}'; use one of {', '.join(known)}.{closest(first, known)}"
     )
 
 
 def _create(at: Cursor) -> Statement:
-    if at.take("OR", "REPLACE"):
-        raise at.error(
-            "OR REPLACE is not supported; DROP it first, so that nothing that uses it is lost unseen"
-        )
+    anew = at.take("OR", "REPLACE")
+    if anew and at.peek() in ("STREAM", "TABLE"):
+        instead = "write ALTER STREAM … SET (…), or " if at.peek() == "STREAM" else ""
+        raise at.error(f"OR REPLACE is for queries, views and sinks; {instead}drop it first")
     match at.peek():
         case "STREAM":
             at.take("STREAM")
@@ -178,12 +197,12 @@ def _create(at: Cursor) -> Statement:
             return _create_table(at)
         case "VIEW":
             at.take("VIEW")
-            return _create_view(at)
+            return _create_view(at, anew)
         case "SINK":
             at.take("SINK")
-            return _create_sink(at)
+            return _create_sink(at, anew)
         case "CONTINUOUS" | "ONE":
-            return _create_query(at)
+            return _create_query(at, anew)
         case "QUERY":
             raise at.error("say which: CREATE CONTINUOUS QUERY or CREATE ONE-TIME QUERY")
     if at.peek() in NOT_CREATED:
@@ -192,8 +211,12 @@ def _create(at: Cursor) -> Statement:
     raise at.error(f"CREATE takes {', '.join(words)}, not '{at.peek()}'.{closest(at.peek(), words)}")
 
 
-def _if_not_exists(at: Cursor) -> bool:
-    return at.take("IF", "NOT", "EXISTS")
+def _if_not_exists(at: Cursor, anew: bool = False) -> bool:
+    here = at.here
+    quiet = at.take("IF", "NOT", "EXISTS")
+    if quiet and anew:
+        raise at.error("OR REPLACE and IF NOT EXISTS exclude each other; leave one out", here)
+    return quiet
 
 
 def _create_stream(at: Cursor) -> CreateStream:
@@ -216,10 +239,10 @@ def _create_table(at: Cursor) -> CreateTable:
     return CreateTable(at.subject, name, Schema(fields), format_, options, quiet)
 
 
-def _create_query(at: Cursor) -> CreateQuery:
+def _create_query(at: Cursor, anew: bool = False) -> CreateQuery:
     one_time = at.peek() == "ONE"
     at.expect(*(("ONE", "-", "TIME", "QUERY") if one_time else ("CONTINUOUS", "QUERY")))
-    quiet, name = _if_not_exists(at), at.name("the query")
+    quiet, name = _if_not_exists(at, anew), at.name("the query")
     wishes: dict[str, float | None] = {}
     moments: dict[str, Moment] = {}
     failing: OnError | None = None
@@ -236,30 +259,21 @@ def _create_query(at: Cursor) -> CreateQuery:
                 field, value = wish(at, option, here, (*WISHES, *MOMENTS, "on_error"))
                 wishes[field] = value
     at.expect("AS")
-    select = _select(at)
+    select = read_select(at)
     qos = QoS(**{field: value for field, value in wishes.items() if value is not None})
     check_moments(at, moments)
     start, stop = moments.get("start"), moments.get("stop")
-    return CreateQuery(at.subject, name, select, qos, start, stop, one_time, quiet, failing or "hold")
+    return CreateQuery(at.subject, name, select, qos, start, stop, one_time, quiet, failing or "hold", anew)
 
 
-def _select(at: Cursor) -> exp.Expr:
-    here = at.here
-    tree = at.tree("SELECT")
-    at.end()
-    if not isinstance(tree, exp.Query):
-        raise at.error("expected SELECT", here)
-    return tree
-
-
-def _create_view(at: Cursor) -> CreateView:
-    quiet, name = _if_not_exists(at), at.name("the view")
+def _create_view(at: Cursor, anew: bool) -> CreateView:
+    quiet, name = _if_not_exists(at, anew), at.name("the view")
     at.expect("AS")
-    return CreateView(at.subject, name, _select(at), quiet)
+    return CreateView(at.subject, name, read_select(at), quiet, anew)
 
 
-def _create_sink(at: Cursor) -> CreateSink:
-    quiet, name = _if_not_exists(at), at.name("the sink")
+def _create_sink(at: Cursor, anew: bool) -> CreateSink:
+    quiet, name = _if_not_exists(at, anew), at.name("the sink")
     if at.peek() == "AS":
         raise at.error(
             f"a sink takes the results of a query; write CREATE CONTINUOUS QUERY q AS SELECT …, "
@@ -270,10 +284,11 @@ def _create_sink(at: Cursor) -> CreateSink:
     query = at.name("the query")
     format_, options = format_and_options(at)
     at.end()
-    return CreateSink(at.subject, name, query, here, format_, options, quiet)
+    return CreateSink(at.subject, name, query, here, format_, options, quiet, anew)
 
 
 def _split(at: Cursor) -> SplitStream:
+    anew = at.take("OR", "REPLACE")
     at.expect("STREAM")
     source = at.name("the stream")
     at.expect("INTO")
@@ -296,31 +311,7 @@ def _split(at: Cursor) -> SplitStream:
     at.end()
     if outputs[0][1] is None:
         raise at.error("OTHERWISE needs parts with conditions before it", at.span)
-    return SplitStream(at.subject, source, tuple(outputs))
-
-
-def _alter(at: Cursor) -> AlterQuery:
-    if at.peek() in ("STREAM", "TABLE", "VIEW", "SINK"):
-        raise at.error("only a query can be altered; drop this and create it anew")
-    at.expect("QUERY")
-    name = at.name("the query")
-    if at.take("AS"):
-        return AlterQuery(at.subject, name, select=_select(at))
-    if at.peek() != "SET":
-        raise at.error("expected SET (weight = 0.5), or AS SELECT", at.here)
-    at.expect("SET")
-    changes: dict[str, float | None] = {}
-    for option, here in names_in_parentheses(at, "an option"):
-        if option in MOMENTS:
-            raise at.error(f"'{option}' is settled when a query is created; stop it and create another", here)
-        field, value = wish(at, option, here, tuple(WISHES))
-        if field in changes:
-            raise at.error(f"'{option}' is given twice", here)
-        changes[field] = value
-    at.end()
-    if not changes:
-        raise at.error("nothing to set; write SET (weight = 0.5)", at.span)
-    return AlterQuery(at.subject, name, changes)
+    return SplitStream(at.subject, source, tuple(outputs), anew)
 
 
 def _drop(at: Cursor) -> Drop:
@@ -341,18 +332,66 @@ def _explain(at: Cursor) -> Explain:
             at.take("CREATE")
             return Explain(span, _create_query(at))
         case "SELECT" | "WITH" | "FROM" | "(":
-            return Explain(span, CreateQuery(span, "explained", _select(at)))
+            return Explain(span, CreateQuery(span, "explained", read_select(at)))
     name = at.name("a query, or SELECT")
     at.end()
     return Explain(at.subject, name)
 
 
-def _set(at: Cursor) -> SetPolicy:
+def _set(at: Cursor) -> SetPolicy | SetScheduling | SetPartition:
+    if at.take("PARTITION"):
+        return _set_partition(at)
     here = at.here
     name = at.option_name()
-    if name != "policy":
-        raise at.error(f"there is no setting '{name}'; set policy.{closest(name, ('policy',))}", here)
+    known = ("policy", "scheduling")
+    if name not in known:
+        raise at.error(f"there is no setting '{name}'; set {' or '.join(known)}.{closest(name, known)}", here)
     at.expect("=")
-    policy = at.string("a policy")
+    here = at.here
+    value = at.string(f"a {name}")
     at.end()
-    return SetPolicy(at.span, policy)
+    if name == "policy":
+        return SetPolicy(at.span, value)
+    for scheduling in SCHEDULINGS:
+        if value.lower() == scheduling:
+            return SetScheduling(at.span, scheduling)
+    words = ", ".join(SCHEDULINGS)
+    raise at.error(f"there is no scheduling '{value}'; use {words}.{closest(value, SCHEDULINGS)}", here)
+
+
+def _set_partition(at: Cursor) -> SetPartition:
+    name = at.name("the partition")
+    span = at.subject
+    found: dict[str, Any] = {}
+    known = ("queries", "operators", "policy", "priority")
+    for option, here in names_in_parentheses(at, "an option"):
+        if option not in known:
+            use = f"use {', '.join(known)}.{closest(option, known)}"
+            raise at.error(f"a partition has no option '{option}'; {use}", here)
+        if option in found:
+            raise at.error(f"'{option}' is given twice", here)
+        at.expect("=")
+        text, place = at.raw(",")
+        value = text.strip().removeprefix("'").removesuffix("'").strip()
+        if not value:
+            raise at.unexpected(f"a value for '{option}'")
+        if option == "policy":
+            found[option] = value
+        elif option == "priority":
+            found[option] = _priority(at, value, place)
+        else:
+            found[option] = tuple(one.strip() for one in value.split(",") if one.strip())
+    at.end()
+    if not found:
+        raise at.error("nothing to set; write SET PARTITION p (queries = 'a, b', priority = 2)", at.span)
+    return SetPartition(span, name, **found)
+
+
+def _priority(at: Cursor, text: str, place: Span) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise at.error(f"priority is {text}; it must be a number", place) from None
+    if not 0 < value < float("inf"):
+        raise at.error(f"priority is {text}; it must be more than 0", place)
+    return value

@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 from sqlglot import exp
 
 from penstock.model.qos import QoS
-from penstock.model.query import OnError
+from penstock.model.query import OnError, Query
+from penstock.model.scheduling import Scheduling
 from penstock.model.schema import Schema
 from penstock.sql.text.places import Span
 
@@ -54,7 +55,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class CreateQuery:
-    """`CREATE CONTINUOUS QUERY q WITH (…) AS SELECT …`, or `CREATE ONE-TIME QUERY …`."""
+    """`CREATE [OR REPLACE] CONTINUOUS QUERY q WITH (…) AS SELECT …`, or `CREATE ONE-TIME QUERY …`."""
 
     span: Span
     name: str
@@ -65,30 +66,49 @@ class CreateQuery:
     one_time: bool = False
     if_not_exists: bool = False
     on_error: OnError = "hold"
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitPlan:
+    """`SUBMIT PLAN '{"penstock_plan": 1, …}'`: a query as plan JSON, with its name, QoS and times."""
+
+    span: Span
+    document: str
+
+
+@dataclass(frozen=True, slots=True)
+class CreatePlanned:
+    """A query whose plan was read from a document; whoever has a plan's text makes it of `SubmitPlan`."""
+
+    span: Span
+    query: Query
 
 
 @dataclass(frozen=True, slots=True)
 class CreateView:
-    """`CREATE VIEW v AS SELECT …`: a named plan that others build on."""
+    """`CREATE [OR REPLACE] VIEW v AS SELECT …`: a named plan that others build on."""
 
     span: Span
     name: str
     select: exp.Expr
     if_not_exists: bool = False
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SplitStream:
-    """`SPLIT STREAM s INTO hot WHERE temp > 30, rest OTHERWISE`; no condition is OTHERWISE."""
+    """`SPLIT [OR REPLACE] STREAM s INTO hot WHERE temp > 30, rest OTHERWISE`; no condition is OTHERWISE."""
 
     span: Span
     source: str
     outputs: tuple[tuple[str, exp.Expr | None], ...]
+    or_replace: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class CreateSink:
-    """`CREATE SINK k FROM q USING parquet OPTIONS (…)`."""
+    """`CREATE [OR REPLACE] SINK k FROM q USING parquet OPTIONS (…)`."""
 
     span: Span
     name: str
@@ -97,6 +117,17 @@ class CreateSink:
     format: str
     options: Mapping[str, str]
     if_not_exists: bool = False
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterStream:
+    """`ALTER STREAM s SET (rate = '2000/s', idle = NULL)`; of one that is NULL nothing is said any more."""
+
+    span: Span
+    name: str
+    options: Mapping[str, str | None] = field(default_factory=dict)
+    spans: Mapping[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +152,7 @@ class StopQuery:
     drain: bool = False
 
 
-Kind: TypeAlias = Literal["stream", "table", "view", "query", "sink"]
+Kind: TypeAlias = Literal["stream", "table", "view", "query", "sink", "partition"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,13 +197,39 @@ class SetPolicy:
     policy: str
 
 
+@dataclass(frozen=True, slots=True)
+class SetScheduling:
+    """`SET scheduling = 'hmts'`: how the graph is divided among threads."""
+
+    span: Span
+    scheduling: Scheduling
+
+
+@dataclass(frozen=True, slots=True)
+class SetPartition:
+    """`SET PARTITION p (queries = 'a, b', policy = 'chain', priority = 2)`: what one thread runs, and how.
+
+    What is not said stays as it was.
+    """
+
+    span: Span
+    name: str
+    queries: tuple[str, ...] | None = None
+    operators: tuple[str, ...] | None = None
+    policy: str | None = None
+    priority: float | None = None
+
+
 Statement: TypeAlias = (
     CreateStream
     | CreateTable
     | CreateQuery
+    | SubmitPlan
+    | CreatePlanned
     | CreateView
     | SplitStream
     | CreateSink
+    | AlterStream
     | AlterQuery
     | StopQuery
     | Drop
@@ -180,4 +237,6 @@ Statement: TypeAlias = (
     | Describe
     | Explain
     | SetPolicy
+    | SetScheduling
+    | SetPartition
 )

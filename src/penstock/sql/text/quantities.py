@@ -104,6 +104,13 @@ def shown_bytes(size: float) -> str:
     return f"{size:,.3g} TB"
 
 
+def rough_seconds(value: float) -> str:
+    """A measured duration for people, to three digits at most: `38 ms`, `5.6 s`, `12 min`."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    return f"{value:.1f} s" if value < 600 else f"{value / 60:,.0f} min"
+
+
 def shown_seconds(value: float) -> str:
     """A duration for people: `1.5 s`, `250 ms`, `10 min`."""
     for unit, length in (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0), ("ms", 1e-3)):

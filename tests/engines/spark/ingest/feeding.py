@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.control.waiting import Waiting
 from penstock.engines.spark.ingest.feeder import Feed, Feeder, Ingested, LogPosition
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.sources.base import Arrived, Source
@@ -28,6 +29,8 @@ class Numbers:
 
     def __init__(self, rows: int, before_poll: Callable[[int], object] = lambda _: None) -> None:
         self._rows, self._before_poll, self._at = rows, before_poll, 0
+        self.asked, self.quiet = 0, True  # how often it was asked how far its time has come
+        self.reached: int | None = None
 
     def open(self, position: Any | None, start_us: int) -> None:  # noqa: ARG002
         self._at = 0 if position is None else position["at"]
@@ -44,6 +47,13 @@ class Numbers:
     def next_us(self, now_us: int) -> int:
         return now_us if self._at < self._rows else now_us + 1000
 
+    def reached_us(self, now_us: int) -> int | None:  # noqa: ARG002
+        self.asked += 1
+        return self.reached
+
+    def quiet_us(self, now_us: int) -> int | None:
+        return now_us if self.quiet else None
+
     def close(self) -> None: ...
 
 
@@ -52,6 +62,7 @@ class Harness:
 
     def __init__(self, root: Path, *, first_rows: int, waited_s: float) -> None:
         self.may_read = True
+        self.waiting = Waiting()
         self.got: list[Ingested] = []
         self.told: list[str] = []
         self.store = Store(root / "tables")
@@ -66,6 +77,7 @@ class Harness:
             lambda: waited_s,
             first_rows,
             self.told.append,
+            self.waiting,
         )
 
     def feed(self, name: str, make: Callable[[], Source], **columns: str) -> Feed:

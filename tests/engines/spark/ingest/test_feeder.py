@@ -211,6 +211,7 @@ def test_a_failing_stream_is_not_taken_for_an_idle_one(tmp_path: Path) -> None:
         harness.feeder.add(other, check=False)
         idle = Feed(Stream("i", stream.schema, "t"), 2, None, LogPosition(), 1000, lambda: Numbers(0))
         harness.feeder.add(idle, check=False)
+        harness.waiting.waits = {name: frozenset([frozenset(("s", name))]) for name in ("o", "i")}
         eventually(lambda: idle.standing.mark == 1_000_000 and "o" in harness.feeder.failing.now)
         time.sleep(0.1)
         assert other.standing == LogPosition()

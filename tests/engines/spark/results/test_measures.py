@@ -58,3 +58,30 @@ def test_no_percentile_is_longer_than_the_longest() -> None:
     latencies.add(np.array([1.0, 26.5]))
     assert latencies.percentile_s(0.95) == 26.5
     assert latencies.copy().percentile_s(0.95) == 26.5
+
+
+def test_what_was_slow_an_hour_ago_does_not_count_lately() -> None:
+    query = QueryMeasures(since_s=1000.0)
+    query.add(np.array([1000_000_000]), 1030.0)  # it took half a minute
+    for second in range(1030, 4600, 5):
+        query.add(np.array([second * 1_000_000] * 10), second + 0.5)
+    lately, life = query.lately(4600.0), query.life(4600.0)
+    assert lately.mean_latency_s == pytest.approx(0.5)
+    assert life.mean_latency_s is not None
+    assert life.mean_latency_s > lately.mean_latency_s
+    assert 60 <= lately.until_s - lately.since_s <= 75
+    assert lately.rows_per_s == pytest.approx(2.0, rel=0.1)
+    assert lately.freshness(0.0) == pytest.approx(0.9, abs=0.01)
+    assert query.lately(4700.0).mean_latency_s is None  # nothing came in the last minute
+    assert query.lately(4700.0).freshness(0.0) == 1.0
+    assert query.lately(4700.0).freshness(60.0) == pytest.approx(1 - 60 / (4700 - 4595.5))
+
+
+def test_lately_is_the_whole_life_of_who_is_younger_than_a_minute() -> None:
+    query = QueryMeasures(since_s=1000.0)
+    assert query.lately(1000.2).rows_per_s is None
+    assert query.lately(1010.0).rows_per_s == 0.0
+    query.add(np.array([1001_000_000, 1002_000_000]), 1004.0)
+    assert query.lately(1010.0) == query.life(1010.0)
+    assert query.copy().lately(1010.0) == query.lately(1010.0)
+    assert query.lately(1010.0).freshness(0.0) == pytest.approx(0.7)

@@ -135,7 +135,7 @@ class Life:
 
     def _replayed(self) -> Catalog:
         catalog = Catalog()
-        for sql, at_s in self._engine.coordinator.mailbox.call(self._engine.coordinator.log.statements):
+        for sql, at_s, _ in self._engine.coordinator.mailbox.call(self._engine.coordinator.log.statements):
             catalog, _ = run(sql, catalog, at_s)
         return catalog
 

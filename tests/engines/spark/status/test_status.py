@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from pyspark.logger import PySparkLogger
 
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.status.query_states import QueryState
+from penstock.model.qos import Judgement, Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +65,12 @@ def test_a_held_query_is_stale_while_rows_wait_and_is_not_settled(engine: Engine
     assert q.waiting_rows == rare.waiting_rows == 100
     assert q.waiting_stale_s >= before.queries["q"].waiting_stale_s + 1.4
     assert q.staleness * (after.at_s - began.at_s) > 0
-    assert q.met() is (1 - q.staleness >= 0.95 * 0.9)
+    eventually(lambda: engine.status().queries["q"].verdict is Verdict.violated)  # time alone makes it so
+    (wish,) = engine.status().queries["q"].judged
+    assert wish.measured is not None
+    assert wish.measured < 0.95 * 0.9
+    assert wish.cause.startswith("it is held, and 100 rows wait on stream s, the oldest for")
+    assert f"query 'q': freshness violated, {wish.measured:.0%} of 95%" in str(engine.status())[:10_000]
     assert rare.waiting_stale_s < 0.3 * q.waiting_stale_s  # none of 1000 rows mattered to it
     assert (before.at_s, before.queries["q"].state) < (after.at_s, q.state) or before is not after
     engine.resume("q")
@@ -73,6 +80,76 @@ def test_a_held_query_is_stale_while_rows_wait_and_is_not_settled(engine: Engine
     assert done.queries["q"].waiting_stale_s == done.queries["rare"].waiting_stale_s == 0.0
     assert done.queries["q"].stale_s >= began.queries["q"].stale_s + q.waiting_stale_s
     assert done.queries["rare"].stale_s == 0.0  # it turned out that nothing would have changed
+
+
+def test_wishes_are_judged_with_their_causes(engine: Engine) -> None:
+    engine.create_stream("timed", {"t": "TIMESTAMP", "v": "INT"}, time="t")
+    windowed = "FROM timed GROUP BY v, window(t, '1 hour')"
+    engine.execute(
+        "CREATE CONTINUOUS QUERY calm WITH (latency = '10 min', memory = '1 GB') AS SELECT v FROM s;"
+        "CREATE CONTINUOUS QUERY hasty WITH (latency = '1 us') AS SELECT v * 2 AS w FROM s;"
+        "CREATE CONTINUOUS QUERY plenty WITH (throughput = '100000/s') AS SELECT v FROM s WHERE v % 2 = 0;"
+        "CREATE CONTINUOUS QUERY quiet WITH (latency = '1 s', throughput = '1/s') AS SELECT v FROM timed;"
+        f"CREATE CONTINUOUS QUERY wide WITH (memory = '100 B') AS SELECT v, count(*) AS n {windowed};"
+        f"CREATE CONTINUOUS QUERY narrow WITH (memory = '1 GB') AS SELECT v, sum(v) AS n {windowed};"
+        "CREATE CONTINUOUS QUERY modest AS SELECT v - 1 AS w FROM s;"
+    )
+    engine.start()
+    for _ in range(3):
+        engine.push("s", numbers(*range(200)))
+        engine.push("timed", [{"t": f"2026-01-01 00:00:{n % 60:02}", "v": n} for n in range(500)])
+        assert engine.settle(30)
+
+    def judged(name: str) -> dict[str, Judgement]:
+        return {one.wish: one for one in engine.status().queries[name].judged}
+
+    assert {one.verdict for one in judged("calm").values()} == {Verdict.spare}
+    hasty, wide = judged("hasty")["latency"], judged("wide")["memory"]
+    assert hasty.verdict is wide.verdict is Verdict.violated
+    assert hasty.cause
+    assert wide.cause.startswith("windows of aggregate by v")
+    status = engine.status().queries
+    assert status["wide"].state_bytes == wide.measured  # nothing waits
+    assert status["wide"].queue_bytes == 0
+    assert status["narrow"].verdict is Verdict.spare
+    assert status["modest"].judged == ()
+    eventually(lambda: judged("plenty")["throughput"].verdict is Verdict.violated)
+    cause = judged("plenty")["throughput"].cause
+    assert re.fullmatch(
+        r"stream s brings \S+ rows/s, and (49|50)\.\d% of them come out: \S+ results/s", cause
+    )
+    told = status["wide"].as_json()
+    assert (told["verdict"], told["wishes"][0]["wish"]) == ("violated", "memory")
+    assert "query 'wide': memory violated" in str(engine.status())
+    engine.end("s")
+    engine.end("timed")
+    engine.run()
+    ended = engine.status()
+    assert ended.queries["calm"].judged == ended.queries["calm"].judged_in_life
+    assert ended.queries["wide"].memory_bytes == 0  # the window is closed; but it was seen to hold more
+    assert ended.queries["wide"].verdict is Verdict.violated
+    assert ended.freshness is not None
+    assert 0 < ended.freshness <= 1
+
+
+def test_a_member_is_charged_its_part(engine: Engine) -> None:
+    engine.create_stream("timed", {"t": "TIMESTAMP", "v": "INT"}, time="t")
+    engine.execute(
+        "".join(
+            f"CREATE CONTINUOUS QUERY q{n} AS SELECT v, count(*) AS n FROM timed WHERE v > {n} "
+            "GROUP BY v, window(t, '1 hour');"
+            for n in range(4)
+        )
+    )
+    engine.start()
+    engine.push("timed", [{"t": "2026-01-01 00:00:00", "v": n} for n in range(100)])
+    assert engine.settle(30)
+    queries = engine.status().queries
+    parts = {one.state_bytes for one in queries.values()}
+    states = engine.coordinator.progress.states.values()
+    total = sum(piece.ref.bytes for state in states for piece in state.pieces)
+    assert len({one.runs_as for one in queries.values()}) == 1
+    assert parts == {total / 4}
 
 
 def test_a_member_that_is_held_is_stale_by_its_own_rows(engine: Engine) -> None:

@@ -54,7 +54,7 @@ def test_a_plan_runs_again_on_what_is_there_now(
     ):
         found = job.run({"rows": table(*rows)})
         assert sorted(zip(found["k"].to_pylist(), found["w"].to_pylist(), strict=True)) == expected
-    assert job.planned_once
+    assert job.is_planned
 
 
 def test_a_plan_with_an_exchange_is_made_anew(jobs: Jobs) -> None:
@@ -65,7 +65,7 @@ def test_a_plan_with_an_exchange_is_made_anew(jobs: Jobs) -> None:
         found = job.run({"rows": table(*rows)})
         assert [w for w in found["w"].to_pylist() if w is not None] == expected
     assert isinstance(job, FileJob)
-    assert not job.planned_once
+    assert not job.is_planned
 
 
 def test_more_rows_than_the_plan_saw(jobs: Jobs) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from penstock.engines.spark.storage.commit_log import CommitLog
+from penstock.engines.spark.storage.records import PushKey
 from penstock.errors import EngineError
 
 OPEN = "import sys, pathlib; from penstock.engines.spark.storage.commit_log import CommitLog; "
@@ -44,7 +45,7 @@ def test_a_state_of_another_version_is_left_alone(tmp_path: Path) -> None:
     log = CommitLog(tmp_path / "penstock.db")
     log._db.execute("PRAGMA user_version = 99")
     log.close()
-    with pytest.raises(EngineError, match=r"another version of Penstock \(format 99, not 6\)"):
+    with pytest.raises(EngineError, match=r"format 99.*up to 9\); upgrade Penstock"):
         CommitLog(tmp_path / "penstock.db")
 
 
@@ -75,8 +76,13 @@ def test_what_was_not_committed_is_gone(tmp_path: Path) -> None:
 def test_a_state_of_the_format_before_is_opened_and_gets_what_it_lacks(tmp_path: Path) -> None:
     log = CommitLog(tmp_path / "penstock.db")
     log.set("policy", "fcfs")
-    later = ("known_file", "skipped", "sharing_query", "sharing_host")
-    log._db.executescript("".join(f"DROP TABLE {table};" for table in later) + "PRAGMA user_version = 3;")
+    log.put_reader(1, "s", 4, 0)
+    later = ("known_file", "skipped", "sharing_query", "sharing_host", "push_key")
+    log._db.executescript(
+        "".join(f"DROP TABLE {table};" for table in later)
+        + "ALTER TABLE reader DROP COLUMN rows; ALTER TABLE statement DROP COLUMN namespace;"
+        + "PRAGMA user_version = 3;"
+    )
     log.close()
     for _ in range(2):
         log = CommitLog(tmp_path / "penstock.db")
@@ -84,7 +90,22 @@ def test_a_state_of_the_format_before_is_opened_and_gets_what_it_lacks(tmp_path:
         assert log.known_files("s") == []
         assert log.skipped("q") == []
         assert log.sharing_hosts() == []
+        assert log.readers() == {(1, "s"): (4, 0)}
+        assert log.push_key("s", "k") is None
         log.close()
+
+
+def test_keys_of_pushes_go_with_time_and_with_their_stream(tmp_path: Path) -> None:
+    log = CommitLog(tmp_path / "penstock.db")
+    with log.transaction():
+        log.add_push_keys("s", [PushKey("old", "aa", 1, 10.0), PushKey("new", "bb", 2, 20.0)])
+        log.add_push_keys("t", [PushKey("new", "cc", 3, 20.0)])
+        log.forget_push_keys(15.0)
+    assert [log.push_key("s", key) for key in ("old", "new")] == [None, PushKey("new", "bb", 2, 20.0)]
+    with log.transaction():
+        log.drop_stream("s")
+    assert [log.push_key(stream, "new") for stream in ("s", "t")] == [None, PushKey("new", "cc", 3, 20.0)]
+    log.close()
 
 
 def test_a_part_of_a_transaction_is_taken_back_by_itself(tmp_path: Path) -> None:

@@ -17,15 +17,25 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.control.waiting import Waiting, as_far_as_others, holds_up
 from penstock.engines.spark.failing import FailingOnes, reason_of
 from penstock.engines.spark.ingest.late_rows import LateRows, late_rows
-from penstock.engines.spark.ingest.reading import MOST_ROWS, Broken, Ended, Pace, Reader, clock_us, refuse
+from penstock.engines.spark.ingest.reading import (
+    MOST_ROWS,
+    Answered,
+    Broken,
+    Ended,
+    Pace,
+    Reader,
+    clock_us,
+    refuse,
+)
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.ingest.sources.base import Arrived, RemembersFiles, Source, Ticket
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
-from penstock.engines.spark.ingest.stamping import stamped
+from penstock.engines.spark.ingest.stamping import mark_at, stamped
 from penstock.engines.spark.operators.base import ARRIVED, END, LATE, TIME, TIMELESS, UNKNOWN
-from penstock.engines.spark.storage.records import KnownFile, StoredBatch
+from penstock.engines.spark.storage.records import KnownFile, PushKey, StoredBatch
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.errors import PenstockError, SourceError
 from penstock.model.batch import Batch
@@ -43,6 +53,9 @@ STUCK_TRIES = 3
 CLOSING_S = 5.0
 #: A live stream that brings nothing for so long does not hold the others up.
 IDLE_S = 60.0
+#: A stream that others wait for is asked how far its time has come after so many seconds without a row, and
+#: as often.
+ASK_S = 0.25
 
 
 @dataclass(slots=True)
@@ -69,6 +82,7 @@ class Ingested:
     tickets: tuple[Ticket, ...] = ()
     versions: tuple[tuple[str, int, Ref], ...] = ()
     finished: tuple[KnownFile, ...] = ()
+    keys: tuple[PushKey, ...] = ()
     feed: Feed | None = None
     late: tuple[LateRows, ...] = ()
 
@@ -92,11 +106,14 @@ class Feed:
     idle_us: int | None  # as the stream's options say, like the next
     make: Callable[[], Source] | None = None
     known: list[KnownFile] = field(default_factory=list)  # files that were read
-    heard_us: int = 0
+    heard_us: int = 0  # when rows last came
+    asked_us: int = 0  # when it was last looked at whether others wait for it
     closed: bool = False
     removed: bool = False
     is_read: bool = True  # by some query; for others nobody waits
     retention_s: float | None = None  # how long rows wait for the first query; None: not at all
+    wall_clock: bool = False  # rows have the time at which they come
+    reopen: bool = False  # its source is to be made anew, since the stream was altered
 
 
 class Feeder:
@@ -116,9 +133,11 @@ class Feeder:
         waited_s: Callable[[], float],
         first_rows: int = MOST_ROWS,
         tell: Callable[[str], None] = lambda _: None,
+        waiting: Waiting | None = None,
     ) -> None:
+        """`deliver` takes what is to be committed; `waiting` says for which streams' time something waits."""
         self._store, self._relations, self._letters = store, relations, letters
-        self._deliver, self._tell = deliver, tell
+        self._deliver, self._tell, self._waiting = deliver, tell, waiting or Waiting()
         self._pace = Pace(first_rows, may_read, waited_s)
         self._feeds: dict[str, Feed] = {}
         self._readers: dict[str, Reader] = {}
@@ -236,6 +255,8 @@ class Feeder:
     def _serve(self, feed: Feed, now_us: int) -> bool:
         """Takes in what was read next of a stream, or opens it again if it is time; whether it did."""
         name = feed.stream.name
+        if feed.reopen:
+            self._reopen(feed)
         reader = self._readers.get(name)
         if reader is None:
             if self.failing.may_try(name, now_us / 1e6):
@@ -251,6 +272,8 @@ class Feeder:
                     self._fail(feed, error, now_us)
                 else:
                     self._well(feed)
+            case Answered():
+                self._answered(feed, found, now_us)
             case Ended():
                 self._end(feed, now_us)
                 self._well(feed)
@@ -263,7 +286,7 @@ class Feeder:
                     and reader.nothing_at_us
                 ):
                     self._well(feed)
-                self._beat(feed, reader, now_us)
+                self._ask(feed, reader, now_us)
         return found is not None
 
     def _reader(self, feed: Feed, opened: Callable[[], Source]) -> Reader:
@@ -287,6 +310,15 @@ class Feeder:
             if not feed.removed:
                 reader = self._readers[feed.stream.name] = self._reader(feed, opened)
                 reader.start()
+
+    def _reopen(self, feed: Feed) -> None:
+        """Makes a stream's source anew where its log stands. What was read ahead is read again."""
+        feed.reopen = False
+        with self._lock:
+            reader = self._readers.pop(feed.stream.name, None)
+        if reader is not None:
+            reader.stop()
+            feed.source = None
 
     def _fail(self, feed: Feed, error: Exception, now_us: int) -> None:
         """A stream fails. What was read ahead of its log does not count: it is read again."""
@@ -339,8 +371,6 @@ class Feeder:
     ) -> None:
         """Stores rows, and adds their batches and those that are late to lists."""
         table, count = arrived.table, arrived.table.num_rows
-        if count == 0:
-            batches.append(self._batch(feed, standing, None, now_us, now_us, now_us))
         rows = max(1, count * MOST_BYTES // max(1, table.nbytes))
         for start in range(0, count, rows):
             part, at_us = table.slice(start, rows), arrived.at_us[start : start + rows]
@@ -354,6 +384,10 @@ class Feeder:
             standing.mark = mark
             ref = self._store.put(part, f"log-{feed.stream.name}")
             batches.append(self._batch(feed, standing, ref, int(at_us[0]), int(at_us[-1]), now_us))
+        mark_us = UNKNOWN if arrived.mark_us is None else arrived.mark_us
+        if count == 0 or mark_us > standing.mark:
+            standing.mark = max(standing.mark, mark_us)
+            batches.append(self._batch(feed, standing, None, now_us, now_us, now_us))
         if arrived.bad:
             standing.bad += len(arrived.bad)
             self._letters.add(feed.stream.name, arrived.bad, now_us)
@@ -363,21 +397,57 @@ class Feeder:
         self._put_down(feed, standing, [self._batch(feed, standing, None, now_us, now_us, now_us)])
         feed.closed = True
 
-    def _beat(self, feed: Feed, reader: Reader, now_us: int) -> None:
-        """A stream that has been idle for long is as far as the others are; not one that fails."""
-        idle_us = (
-            feed.idle_us if feed.idle_us is not None else round(IDLE_S * 1e6) if reader.is_live else None
-        )
-        if idle_us is None or feed.stream.time is None or feed.stream.name in self.failing.now:
+    def _ask(self, feed: Feed, reader: Reader, now_us: int) -> None:
+        """Asks a stream that is silent how far its time has come, if somebody waits for that."""
+        name = feed.stream.name
+        waits = self._waiting.waits
+        if name not in waits or now_us - max(feed.heard_us, feed.asked_us) < 1e6 * ASK_S:
             return
-        if reader.nothing_at_us - feed.heard_us < idle_us or not reader.has_nothing:
+        feed.asked_us = now_us
+        if name in self._waiting.unread or name in self.failing.now or not reader.has_nothing:
             return
-        others = [
-            f.standing.mark for f in self.feeds().values() if f is not feed and f.stream.time is not None
-        ]
-        reached = max((mark for mark in others if mark < TIMELESS), default=UNKNOWN)
-        if reached > feed.standing.mark:
-            standing = replace(feed.standing, mark=reached)
+        if holds_up(name, waits, self._marks()):
+            reader.ask()
+
+    def _answered(self, feed: Feed, answer: Answered, now_us: int) -> None:
+        """A heartbeat: the log goes on without a row, if the source knows how far time has come."""
+        reached_us = answer.reached_us
+        if reached_us is None and feed.stream.time is None:
+            reached_us = TIMELESS  # whatever comes, it is never late
+        if reached_us is None and feed.wall_clock:
+            reached_us = answer.quiet_us
+        if reached_us is not None:
+            self._beat(feed, mark_at(feed.stream, reached_us), now_us)
+        elif answer.quiet_us is not None and feed.stream.name in (idle := self._idle()):
+            mark = as_far_as_others(feed.stream.name, self._waiting.waits, self._marks(), idle)
+            self._beat(feed, UNKNOWN if mark is None else mark, now_us)
+
+    def _idle(self) -> set[str]:
+        """The streams that have brought nothing for longer than they may hold up others; none that fails."""
+        found = set()
+        for name, feed in self.feeds().items():
+            reader = self._readers.get(name)
+            if reader is None or name in self.failing.now or not reader.has_nothing:
+                continue
+            idle_us = feed.idle_us
+            if idle_us is None:
+                idle_us = round(1e6 * IDLE_S) if reader.is_live else END
+            if reader.nothing_at_us - feed.heard_us >= idle_us:
+                found.add(name)
+        return found
+
+    def _marks(self) -> dict[str, int]:
+        """The watermarks of the streams that have not ended; those without a time are never behind."""
+        return {
+            name: feed.standing.mark
+            for name, feed in self.feeds().items()
+            if not feed.standing.ended and feed.standing.mark < TIMELESS
+        }
+
+    def _beat(self, feed: Feed, mark: int, now_us: int) -> None:
+        """An entry of the log without rows: none that comes is older than this."""
+        if mark > feed.standing.mark:
+            standing = replace(feed.standing, mark=mark)
             self._put_down(feed, standing, [self._batch(feed, standing, None, now_us, now_us, now_us)])
 
     def _batch(
@@ -422,6 +492,7 @@ class Feeder:
                 standing,
                 tickets,
                 finished=finished,
+                keys=() if arrived is None else arrived.keys,
                 feed=feed,
                 late=late,
             )

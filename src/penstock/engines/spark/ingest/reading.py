@@ -30,6 +30,14 @@ GATHER_S = (0.01, 0.25)
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """The stream was asked how far its time has come: what the source says (see `Source`)."""
+
+    reached_us: int | None
+    quiet_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The stream has ended."""
 
@@ -42,7 +50,7 @@ class Broken:
 
 
 #: What the thread found.
-Found: TypeAlias = Arrived | Ended | Broken
+Found: TypeAlias = Arrived | Answered | Ended | Broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,7 @@ class Reader:
         self._ahead: queue.Queue[Found] = queue.Queue()
         self._room = threading.Semaphore(AHEAD)
         self._stopping = threading.Event()
+        self._asked = threading.Event()
         self._for_good = False
         self._thread = threading.Thread(target=self._run, name=f"penstock-read-{stream}", daemon=True)
         self.began_us = clock_us()
@@ -112,6 +121,10 @@ class Reader:
             return None
         self._room.release()
         return found
+
+    def ask(self) -> None:
+        """Asks how far the stream's time has come; the answer is found next, unless rows come first."""
+        self._asked.set()
 
     @property
     def has_nothing(self) -> bool:
@@ -155,13 +168,18 @@ class Reader:
         most = min(MOST_ROWS, max(self._pace.first_rows, self._offset // 2))
         # What is live is asked all the same: it notes when things arrive.
         arrived = source.poll(now_us, 0 if has_to_wait else most)
-        if arrived is None:
-            if not has_to_wait:
-                self.nothing_at_us = now_us
-            self._room.release()
-        else:
+        if arrived is not None:
+            self._asked.clear()
             self._offset += arrived.table.num_rows
             self._put(arrived)
+        else:
+            if not has_to_wait:
+                self.nothing_at_us = now_us
+            if self._asked.is_set() and not has_to_wait and not source.ended:
+                self._asked.clear()
+                self._put(Answered(source.reached_us(now_us), source.quiet_us(now_us)))
+            else:
+                self._room.release()
         if source.ended:
             self._put(Ended())
             return None

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN
+from penstock.engines.spark.ingest.sources.types import times_us
+from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN, micros
 from penstock.sql.binding.catalog import Stream
 
 
@@ -23,13 +24,9 @@ def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, pa.Ar
     count = table.num_rows
     if stream.time is None:
         return pa.nulls(count, pa.int64()), pa.nulls(count, pa.int64()), TIMELESS
-    column = table[stream.time].combine_chunks()
-    moments = column.cast(pa.timestamp("us", tz="UTC")) if not _is_micros(column.type) else column
-    times = moments.cast(pa.int64())
-    if isinstance(times, pa.ChunkedArray):
-        times = times.combine_chunks()
+    times = times_us(table[stream.time])
     known = np.asarray(pc.fill_null(times, UNKNOWN), dtype=np.int64)
-    delay = round(stream.delay_s * 1_000_000)
+    delay = micros(stream.delay_s)
     made = np.maximum.accumulate(np.concatenate(([mark], np.where(known > UNKNOWN, known - delay, UNKNOWN))))
     timeless = known == UNKNOWN
     behind = np.where(timeless, END, made[:-1])
@@ -49,5 +46,6 @@ def read_late(table: pa.Table) -> pa.Table:
     return table.set_column(place, LATE, behind)
 
 
-def _is_micros(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_timestamp(type_) and type_.unit == "us")
+def mark_at(stream: Stream, reached_us: int) -> int:
+    """The watermark that a row of this time would make, though none has come."""
+    return TIMELESS if stream.time is None else reached_us - micros(stream.delay_s)

@@ -7,9 +7,11 @@
 | functions and subscriptions, their names, what they get after a restart | `readers`, `subscribers` |
 | what `Engine.results` reads | `reading` |
 | files with rows of many members; when rows move to their own directories | `tagged_files`, `distributing` |
+| in which order files are numbered; which commits a file has rows of | `file_order`, `origins` |
+| where results are, for another process | `places` |
 | windows that were open when a query ended | `draining` |
 | the one window of a one-time query | `one_time` |
-| latency, staleness, and rows that wait | `measures`, `staleness` |
+| latency, staleness, rows that wait, and memory | `measures`, `staleness`, `memory` |
 | the log of a stream as a table, for `verify` | `recording` |
 | file formats and other places | `sinks/` |
 

@@ -90,9 +90,15 @@ class Deliveries:
     Sinks are added and removed by the coordinator's thread; any thread may stage, read and take.
     """
 
-    def __init__(self, store: Store, first_file: int, done: Callable[[], None]) -> None:
-        """`done` hears that something is to be recorded: see `account`."""
-        self._store, self.done = store, done
+    def __init__(
+        self,
+        store: Store,
+        first_file: int,
+        done: Callable[[], None],
+        published: Callable[[DurableSink, str], None] = lambda _sink, _name: None,
+    ) -> None:
+        """`done` hears that something is to be recorded (`account`), `published` of files that are seen."""
+        self._store, self.done, self._tell_published = store, done, published
         self._numbers = itertools.count(first_file)
         self._directory = _Directory()
         self._changed = threading.Condition()
@@ -242,9 +248,7 @@ class Deliveries:
                     continue
                 sink, number = directory.sinks[name], None
                 if isinstance(sink, DurableSink) or name in self._makers:
-                    number = (
-                        self.next_file()
-                    )  # also if it is written later: the order of files is that of commits
+                    number = self.next_file()  # also if it is written later; `FileOrder` has the last word
                 if isinstance(sink, DurableSink) and number is not None:
                     file = self._stage_file(name, sink, shown if part is None else part.of(shown), number)
                     if file is not None:
@@ -312,6 +316,7 @@ class Deliveries:
             return False
         with self._changed:
             self._seen.append(file)
+        self._tell_published(file.where, file.name)
         return True
 
     def recover(self, files: Mapping[str, list[str]]) -> None:
@@ -434,6 +439,7 @@ class Deliveries:
                 file = sink.stage(rows, entry.number if entry.number is not None else entry.n)
                 if file is not None:
                     sink.publish([file])
+                    self._tell_published(sink, file)
             else:
                 sink.deliver(rows, entry.n)
         except Exception as error:  # a function may raise anything; it is told and tried again

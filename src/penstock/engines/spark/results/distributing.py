@@ -2,7 +2,9 @@
 
 That is done when many such files have come together, in a thread of its own while steps go on, and for all of
 them when the engine pauses. Rows are staged first; one commit says that they have moved; then they are seen,
-and the files they came from are deleted. So who reads finds each row once, whatever is interrupted.
+and the files they came from are deleted. For a moment they can be found in both, under the same numbers
+(`origins`), by which whoever reads the files leaves out what they have. The engine itself passes over files
+whose rows have moved.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ class Distributor:
         self._deliveries, self._tell = deliveries, tell
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="penstock-distributing")
         self._moving: set[str] = set()
-        self._finishing = False
+        self._finishing = self._owes = False
 
     @property
     def _shared(self) -> SharedQueries:
@@ -60,20 +62,22 @@ class Distributor:
     def open(self, base: str, columns: pa.Schema) -> TaggedFiles:
         """The files of a shared query, without those whose rows had moved when a crash came."""
         assert self._out is not None
-        files = TaggedFiles(self._out / DIRECTORY / base, columns)
-        files.forget(self._log.get(f"moved {base}", []))
-        return files
+        return self._without_moved(base, TaggedFiles(self._out / DIRECTORY / base, columns))
 
     def open_former(self, base: str) -> None:
         """The files of a shared query that is gone, and whose rows have not moved yet."""
         if self._deliveries.get(base) is None and self._out is not None:
             files = TaggedFiles.there(self._out / DIRECTORY / base)
             if files is not None:
-                files.forget(self._log.get(f"moved {base}", []))
-                self._deliveries.add(base, base, files)
+                self._deliveries.add(base, base, self._without_moved(base, files))
+
+    def _without_moved(self, base: str, files: TaggedFiles) -> TaggedFiles:
+        """They are deleted by `forget_moved`, when their rows can be seen elsewhere."""
+        files.moved.update(self._log.get(f"moved {base}", []))
+        return files
 
     def recover(self) -> set[str]:
-        """Deletes what was staged for members and never committed; where that is not possible now."""
+        """Shows what was committed for members, deletes what was only staged; where that cannot be done."""
         failed: set[str] = set()
         if self._out is None:
             return failed
@@ -87,6 +91,14 @@ class Distributor:
                         self._tell(f"results of query '{member.query}' cannot be seen yet: {error}")
                         failed.add(member.query)
         return failed
+
+    def forget_moved(self, *, owes: bool) -> None:
+        """After a start: files whose rows have moved go, unless some cannot be seen where they are now."""
+        self._owes = owes
+        for base in self._shared.bases():
+            tagged = self._tagged(base)
+            if tagged is not None and not owes:
+                tagged.forget([*tagged.moved])
 
     def _tagged(self, base: str) -> TaggedFiles | None:
         found = self._deliveries.get(base)
@@ -140,7 +152,7 @@ class Distributor:
     ) -> None:
         """What the thread does."""
         try:
-            moved = move(files, members, self._own, self._deliveries.next_file)
+            moved = move(files, members, self._own)
             self._coordinator.mailbox.call(lambda: self._commit(base, tagged, moved, formers))
         except _CANNOT_MOVE as error:  # nothing has moved: the rows are where they were
             self._say(base, error)
@@ -160,12 +172,14 @@ class Distributor:
             self._log.add_file(file.sink, file.name)
         tagged = self._tagged(base)
         self._log.set(f"moved {base}", [*moved.files, *(tagged.moved if tagged is not None else ())])
-        self._log.set("next_file", self._deliveries.next_file())
         self._shared.moved(base, formers)
 
     def _show(self, tagged: TaggedFiles, moved: Moved) -> None:
+        """Rows that cannot be seen in their new place yet stay where they were, for others to read."""
         show(moved, self._deliveries.publish)
-        tagged.forget(moved.files)
+        tagged.moved.update(moved.files)
+        if not self._deliveries.unseen and not self._owes:
+            tagged.forget([*tagged.moved])
 
     def finish(self) -> None:
         """Begins nothing more, and waits for what is under way."""
@@ -186,7 +200,7 @@ class Distributor:
                 files = tagged.files()
                 if not files:
                     continue
-                moved = move(files, self._shared.in_files(base), self._own, self._deliveries.next_file)
+                moved = move(files, self._shared.in_files(base), self._own)
             except _CANNOT_MOVE as error:  # the next pause tries it again
                 self._say(base, error)
                 continue

@@ -9,7 +9,7 @@ it is closed, or when nobody holds it any more; not when the engine is closed.
 from __future__ import annotations
 
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -55,9 +55,14 @@ class Readers:
     def __init__(self, log: CommitLog, deliveries: Deliveries) -> None:
         self._log, self._deliveries, self._subscribers = log, deliveries, deliveries.subscribers
         self._known: dict[str, Registration] = {}
+        self._counts: Counter[str] = Counter()  # registrations of each query
         # Subscriptions that were closed or collected: only noted, since who notices may hold any lock.
         self._left: deque[int] = deque()
         self._collected: deque[int] = deque()
+
+    def count(self, query: str) -> int:
+        """How many names get a query's results, or will when somebody is there again."""
+        return self._counts.get(query, 0)
 
     # --- within a commit ---
 
@@ -96,7 +101,7 @@ class Readers:
         """All names that are in the commit log; nobody is there yet."""
         for _, query, name, most in self._log.registrations():
             found = Registration(query, name, most)
-            self._known[found.reader] = found
+            self._know(found)
             self._deliveries.add(query, found.reader, None, most)
 
     def tidy(self) -> None:
@@ -135,12 +140,17 @@ class Readers:
 
     def _register(self, found: Registration, sink: Sink | None) -> None:
         found = replace(found, present=True)
-        self._known[found.reader] = found
+        self._know(found)
         self._log.put_registration(found.reader, found.query, found.name, found.most)
         self._deliveries.add(found.query, found.reader, sink, found.most)
 
+    def _know(self, found: Registration) -> None:
+        self._counts[found.query] += found.reader not in self._known
+        self._known[found.reader] = found
+
     def _forget(self, found: Registration) -> None:
         del self._known[found.reader]
+        self._counts[found.query] -= 1
         self._log.drop_registration(found.reader)
         self._deliveries.remove(found.reader)
 

@@ -6,14 +6,17 @@ another directory meanwhile; then they are looked for again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
+from penstock.engines.spark.results.origins import FileName, origins_of, parse_name
 from penstock.engines.spark.results.sinks.reading import read_files
 from penstock.engines.spark.results.tagged_files import TaggedFiles, named
 from penstock.engines.spark.steps.rosters import Member
@@ -68,7 +71,54 @@ class KeptRows:
         return pa.table(found, schema=columns)
 
 
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """Single files with rows of commits that are between those of others."""
+
+    places: tuple[OwnFiles | MemberFiles, ...]
+
+
 Place: TypeAlias = OwnFiles | MemberFiles | KeptRows
+
+
+def in_order(parts: Sequence[Place]) -> list[Place | Interleaved]:
+    """The same places taken apart so that their rows, one after the other, are in the order of commits."""
+    kept: list[Place | Interleaved] = [part for part in parts if isinstance(part, KeptRows)]
+    files: list[tuple[FileName, OwnFiles | MemberFiles]] = []
+    for part in parts:
+        if not isinstance(part, KeptRows):
+            for path in part.files:
+                name = parse_name(path.name) or FileName(0, 0, path.name)
+                files.append((name, replace(part, files=(path,))))
+    files.sort(key=lambda one: one[0])
+    groups: list[list[OwnFiles | MemberFiles]] = []
+    last = -1
+    for name, place in files:
+        if groups and name.first <= last:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+        last = max(last, name.last)
+    found: list[Place | Interleaved] = []
+    for is_run, several in groupby(groups, lambda group: len(group) == 1):
+        if not is_run:
+            found += [Interleaved(tuple(group)) for group in several]
+            continue
+        runs: list[list[OwnFiles | MemberFiles]] = []  # one behind the other, of one place
+        for (place,) in several:
+            if runs and _same(runs[-1][0], place):
+                runs[-1].append(place)
+            else:
+                runs.append([place])
+        found += [replace(run[0], files=tuple(path for one in run for path in one.files)) for run in runs]
+    return [*kept, *found]
+
+
+def _same(one: OwnFiles | MemberFiles, other: OwnFiles | MemberFiles) -> bool:
+    """Whether files are of one directory and one member."""
+    if isinstance(one, MemberFiles) and isinstance(other, MemberFiles):
+        return one.where is other.where and one.member is other.member
+    return isinstance(one, OwnFiles) and isinstance(other, OwnFiles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +144,7 @@ class Reading:
     def read(self, store: Store) -> pa.Table:
         """All of them, oldest first."""
         try:
-            tables = [self._rows(part, store) for part in self.parts]
+            tables = [self._rows(part, store) for part in in_order(self.parts)]
             return pa.concat_tables([self.columns.empty_table(), *tables])
         finally:
             self._release(store)
@@ -104,18 +154,19 @@ class Reading:
         store.unpin(entry.ref.name for part in kept for entry in part.entries)
 
     def files(self, store: Store) -> tuple[ResultFile, ...]:
-        """Those of them that are files, oldest first."""
+        """Those of them that are files, oldest first; moved rows may be between those of other files."""
         self._release(store)
         found: list[ResultFile] = []
-        for place in self.parts:
-            match place:
-                case OwnFiles(files):
-                    found += [ResultFile(path) for path in files]
-                case MemberFiles(_, files, member):
-                    found += [ResultFile(path, member.number, member.titles) for path in files]
+        for part in in_order(self.parts):
+            for place in part.places if isinstance(part, Interleaved) else (part,):
+                match place:
+                    case OwnFiles(files):
+                        found += [ResultFile(path) for path in files]
+                    case MemberFiles(_, files, member):
+                        found += [ResultFile(path, member.number, member.titles) for path in files]
         return tuple(found)
 
-    def _rows(self, part: Place, store: Store) -> pa.Table:
+    def _rows(self, part: Place | Interleaved, store: Store) -> pa.Table:
         match part:
             case OwnFiles(files, format_):
                 return read_files(files, format_, self.columns)
@@ -123,6 +174,23 @@ class Reading:
                 return where.read(files, member).cast(self.columns)
             case KeptRows():
                 return part.rows(store, self.columns)
+            case Interleaved(places):
+                pieces = [piece for place in places for piece in self._pieces(place, store)]
+                return pa.concat_tables([rows for _, rows in sorted(pieces, key=lambda one: one[0])])
+
+    def _pieces(self, place: OwnFiles | MemberFiles, store: Store) -> list[tuple[int, pa.Table]]:
+        """The rows of one file by the commits that they are from."""
+        (path,), rows = place.files, self._rows(place, store)
+        name, metadata = parse_name(path.name), None
+        if name is None:
+            return [(0, rows)]
+        if isinstance(place, OwnFiles) and place.format == "parquet":
+            metadata = pq.read_schema(path).metadata
+        found, start = [], 0
+        for origin in origins_of(name, metadata, rows.num_rows):
+            found.append((origin.number, rows.slice(start, origin.rows)))
+            start += origin.rows
+        return found
 
 
 def read(query: str, find: Callable[[], Reading], store: Store) -> pa.Table:

@@ -18,10 +18,11 @@ from penstock.engines.spark.ingest.late_rows import Missing
 from penstock.engines.spark.operators.base import ARRIVED
 from penstock.engines.spark.results.delivery import Deliveries, Staged, StagedFile, discard
 from penstock.engines.spark.results.draining import Drain
+from penstock.engines.spark.results.file_order import FileOrder
 from penstock.engines.spark.results.measures import QueryMeasures, add_all
 from penstock.engines.spark.results.one_time import first_window
 from penstock.engines.spark.results.readers import Readers
-from penstock.engines.spark.results.tagged_files import runs_of_members, sorted_by_member
+from penstock.engines.spark.results.tagged_files import TaggedFiles, runs_of_members, sorted_by_member
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.rosters import Member
 from penstock.engines.spark.storage.commit_log import CommitLog
@@ -55,6 +56,13 @@ class StagedResult:
         """How many rows each member has."""
         return _lengths(self.starts, len(self.arrived))
 
+    @property
+    def rows_of(self) -> dict[str, int]:
+        """How many rows are whose."""
+        if not self.whose:
+            return {self.query: len(self.arrived)}
+        return dict(zip(self.members, self.counts, strict=True))
+
 
 class Results:
     """What queries put out."""
@@ -67,6 +75,8 @@ class Results:
         self.lives: dict[str, dict[str, Any]] = {}
         self.measures: dict[str, QueryMeasures] = {}
         self.one_time: dict[str, int] = {}  # one-time queries: their window's width
+        self._order = FileOrder(deliveries.next_file)
+        self._names_used = time.time_ns() // 1_000_000  # greater than before a restart
         # What is to be done once the transaction is through.
         self._files: list[StagedFile] = []
         self._unwanted: list[StagedFile] = []
@@ -166,11 +176,11 @@ class Results:
     ) -> None:
         """Records results, with the offsets up to which rows are in them; one-time queries are `finished`."""
         for one in results:
-            self._put_down(one.staged)
+            self._put_down(one, one.staged)
             if one.rows is not None and self.deliveries.have_changed_since(one.staged):
                 parts = self._parts(one.whose, one.starts, len(one.arrived))
                 have = self.deliveries.have(one.staged)
-                self._put_down(self.deliveries.stage(one.query, one.rows, parts, leave_out=have))
+                self._put_down(one, self.deliveries.stage(one.query, one.rows, parts, leave_out=have))
             self._measured.append(one)
             life = self.lives.setdefault(one.query, {})
             life["rows"] = life.get("rows", 0) + len(one.arrived)
@@ -183,11 +193,18 @@ class Results:
             self._log.put_results([(one.query, self.lives[one.query]) for one in results])
             self._log.set("next_file", self.deliveries.next_file())
 
-    def _put_down(self, staged: Staged) -> None:
-        """What was staged counts from this commit on."""
+    def _put_down(self, result: StagedResult, staged: Staged) -> None:
+        """What was staged of a result counts from this commit on."""
+        staged = self._order.ordered(staged, lambda sink: self._whose(result, sink))
         for file in staged.files:
             self.add_file(file)
         self._post(staged)
+
+    def _whose(self, result: StagedResult, sink: str) -> list[str]:
+        """The queries whose own results are what that sink gets; none for a sink that people created."""
+        if isinstance(self.deliveries.get(sink), TaggedFiles):
+            return [result.query, *result.members]
+        return [result.query] if sink == result.query else []
 
     def _post(self, staged: Staged) -> None:
         """One entry of the outbox for each who is to get a stored result, and is still there."""
@@ -257,9 +274,18 @@ class Results:
 
     def begin_anew(self, query: str) -> None:
         """A query is created; another one may have had its name, whose files have lower numbers."""
+        self._names_used += 1
         self.lives[query] = {"first_file": self.deliveries.next_file()}
         self.put_life(query)
         self._log.set("next_file", self.deliveries.next_file())
+
+    @property
+    def places_version(self) -> int:
+        """Another number whenever results of some query may be in other places than before.
+
+        Any thread may look. It changes before anything can be seen there.
+        """
+        return self._names_used + self.shared.changes
 
     def put_life(self, query: str) -> None:
         """Records what is known of a query's life."""

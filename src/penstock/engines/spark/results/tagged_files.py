@@ -7,23 +7,30 @@ there in one commit (`distributing`).
 
     out/
       .shared/shape-0a1b2c3d/part-000000000017.parquet    rows of all members
-      hot_rooms/part-000000000042.parquet                 rows of one, moved
+      hot_rooms/part-000000000017-000000000042.parquet    rows of one, moved from 17 to 42
+
+Rows keep the numbers of the commits that put them out (`origins`), by which whoever reads them has found them
+before.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from penstock.engines.spark.results.delivery import StagedFile, discard
+from penstock.engines.spark.results.origins import Origin, parse_name
 from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.steps.rosters import Member
 from penstock.plan.shared.shapes import MEMBER
@@ -34,9 +41,8 @@ _GROUP_ROWS = 8192
 AT_ONCE = 8
 #: The greatest number that fits two bytes.
 _SHORT = np.iinfo(np.uint16).max
-#: A query's own directory, for columns; and the number of the next file.
+#: A query's own directory, for columns.
 Sink = Callable[[str, pa.Schema], FileSink]
-Number = Callable[[], int]
 #: The directory of files that hold rows of many queries.
 DIRECTORY = ".shared"
 
@@ -102,7 +108,7 @@ class TaggedFiles(FileSink):
 
     def files(self) -> list[Path]:
         """The files that readers may see, oldest first."""
-        return sorted(path for path in self._root.glob("part-*.parquet") if path.name not in self.moved)
+        return sorted(path for path in self.root.glob("part-*.parquet") if path.name not in self.moved)
 
     def read(self, files: Sequence[Path], member: Member) -> pa.Table:
         """One member's rows in some of the files."""
@@ -118,9 +124,11 @@ class TaggedFiles(FileSink):
         """Deletes files: their rows have moved."""
         for name in names:
             try:
-                (self._root / name).unlink(missing_ok=True)
+                (self.root / name).unlink(missing_ok=True)
             except OSError:
                 self.moved.add(name)
+            else:
+                self.moved.discard(name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +139,31 @@ class Moved:
     staged: tuple[StagedFile, ...]
 
 
-def move(files: Sequence[Path], members: Sequence[Member], sink_of: Sink, number: Number) -> Moved:
-    """Stages the rows of tagged files in members' directories; they are seen once that is committed."""
-    rows = pa.concat_tables([pq.read_table(path) for path in files])
+def move(files: Sequence[Path], members: Sequence[Member], sink_of: Sink) -> Moved:
+    """Stages the rows of tagged files in members' directories; they are seen once that is committed.
+
+    A query's rows become one file, in the order of commits; one that was altered may have been two members.
+    """
+    tables = [pq.read_table(path) for path in files]
+    rows = pa.concat_tables(tables)
+    numbers = np.repeat([_number(path) for path in files], [table.num_rows for table in tables])
+    queries = {query: place for place, query in enumerate(dict.fromkeys(one.query for one in members))}
+    owners = np.full(max((one.number for one in members), default=0) + 2, -1)  # the last is nobody's
+    owners[[one.number for one in members]] = [queries[one.query] for one in members]
+    of = np.asarray(rows[MEMBER])
+    owners = owners.astype(np.int16) if len(queries) <= _SHORT // 2 else owners  # as above
+    owner = owners[np.where((of < 0) | (of >= len(owners)), len(owners) - 1, of)]
+    order = np.argsort(owner, kind="stable")  # within a file rows are in the order of members' numbers
+    order = order[np.searchsorted(owner[order], 0) :]
+    owner, numbers, rows = owner[order], numbers[order], rows.combine_chunks().take(pa.array(order))
     known = {member.number: member for member in members}
     staging: list[Future[StagedFile | None]] = []
     try:
         with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="penstock-moving") as pool:
-            for found, part in by_member(sorted_by_member(rows, list(known))):
-                staging.append(pool.submit(_stage, known[found], part, sink_of, number()))
+            for start, end in _runs(owner):
+                part, from_ = rows.slice(start, end - start), numbers[start:end]
+                origins = [Origin(int(from_[low]), high - low) for low, high in _runs(from_)]
+                staging.append(pool.submit(_stage, known, part, origins, sink_of))
         staged = tuple(file for one in staging if (file := one.result()) is not None)
     except BaseException:
         well = [one.result() for one in staging if one.exception() is None]
@@ -148,17 +172,34 @@ def move(files: Sequence[Path], members: Sequence[Member], sink_of: Sink, number
     return Moved(tuple(path.name for path in files), staged)
 
 
-def _stage(member: Member, rows: pa.Table, sink_of: Sink, number: int) -> StagedFile | None:
-    mine = named(rows.drop_columns([MEMBER]), member)
-    sink = sink_of(member.query, mine.schema.remove_metadata())
-    name = sink.stage(mine, number)
-    return None if name is None else StagedFile(member.query, sink, name)
+def _number(path: Path) -> int:
+    name = parse_name(path.name)
+    assert name is not None
+    return name.first
+
+
+def _runs(values: npt.NDArray[np.integer[Any]]) -> Iterator[tuple[int, int]]:
+    """From where to where one value stands, again and again."""
+    if len(values):
+        bounds = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1], [True]))).tolist()
+        yield from itertools.pairwise(bounds)
+
+
+def _stage(
+    known: Mapping[int, Member], rows: pa.Table, origins: Sequence[Origin], sink_of: Sink
+) -> StagedFile | None:
+    """The rows of one query, as each of the members that it was calls its columns."""
+    whose = np.asarray(rows[MEMBER])
+    rows = rows.drop_columns([MEMBER])
+    parts = [named(rows.slice(low, high - low), known[int(whose[low])]) for low, high in _runs(whose)]
+    mine = pa.concat_tables(parts, promote_options="default")
+    query = known[int(whose[0])].query
+    sink = sink_of(query, mine.schema.remove_metadata())
+    name = sink.stage_moved(mine, origins)
+    return None if name is None else StagedFile(query, sink, name)
 
 
 def show(moved: Moved, publish: Callable[[Sequence[StagedFile]], None]) -> None:
-    """Has all that was staged published: many sinks at once, but a sink's files in their order."""
-    of_sink: dict[str, list[StagedFile]] = {}  # a query that was altered may have been two members
-    for file in moved.staged:
-        of_sink.setdefault(file.sink, []).append(file)
+    """Has all that was staged published, many files at once: each is of another sink."""
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="penstock-moving") as pool:
-        list(pool.map(publish, of_sink.values()))
+        list(pool.map(publish, [[file] for file in moved.staged]))

@@ -3,6 +3,6 @@ crash.
 
 `coordinator` tells control what happened, obeys it and commits; `mailbox` is how other threads reach it.
 `intake` records what the feeder brings, `query_lives` what is to be done when queries begin and end.
-`workers` run steps; `recovery` restores everything from the commit log. May import all rooms but
-`statements` and `status`.
+`workers` run steps; `holding` is what queries hold; `recovery` restores everything from the commit log. May
+import all rooms but `statements` and `status`.
 """

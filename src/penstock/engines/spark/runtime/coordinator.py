@@ -13,7 +13,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from penstock.adapt.arrivals import Arrivals
+from penstock.adapt.budget import ProfileBudget
 from penstock.adapt.monitor import Monitor
+from penstock.adapt.observations import Profile
 from penstock.control.commands import (
     AskTimestamp,
     Command,
@@ -33,12 +36,14 @@ from penstock.control.events import (
     Event,
     Output,
     QuerySuspended,
+    RowsWanted,
     StepFailed,
     StepFinished,
+    ThreadsChanged,
     Ticked,
-    TimestampAdvanced,
 )
 from penstock.control.machine import Control
+from penstock.control.recent_log import RecentLog
 from penstock.control.sharing.events import Asked, HostFailed, HostSettled, MembersFailed
 from penstock.control.sharing.records import RunApart
 from penstock.engines.spark.ingest.feeder import Ingested
@@ -47,9 +52,12 @@ from penstock.engines.spark.ingest.retention import Retention
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.draining import Drains
 from penstock.engines.spark.results.results import Results, StagedResult
+from penstock.engines.spark.runtime.charging import Charging
+from penstock.engines.spark.runtime.holding import MemoryWatch
 from penstock.engines.spark.runtime.intake import Intake
 from penstock.engines.spark.runtime.mailbox import Action, Call, Mailbox
 from penstock.engines.spark.runtime.query_lives import QueryLives
+from penstock.engines.spark.runtime.scheduling import AskedScheduling
 from penstock.engines.spark.runtime.workers import (
     DrainBroken,
     DrainDone,
@@ -62,6 +70,7 @@ from penstock.engines.spark.sharing.driver import SharingDriver
 from penstock.engines.spark.sharing.member_reports import MemberReports
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.prepared import Jobs
+from penstock.engines.spark.steps.profiling import Profiler
 from penstock.engines.spark.steps.progress import Progress
 from penstock.engines.spark.steps.skipped import SkippedRows
 from penstock.engines.spark.storage.commit_log import CommitLog
@@ -80,7 +89,7 @@ class Delivered:
     """Something was delivered or renamed, which is to be recorded with the next commit."""
 
 
-Message: TypeAlias = Ingested | Report | Delivered
+Message: TypeAlias = Ingested | Report | Delivered | Profile
 
 
 @dataclass(slots=True)
@@ -92,6 +101,7 @@ class Totals:
     failed_steps: int = 0
     step_s: float = 0.0  # of steps, from their start to their commit
     spark_s: float = 0.0  # of that, within Spark
+    profile_s: float = 0.0  # of samples, beside the steps
     max_queue_bytes: float = 0.0
 
 
@@ -112,9 +122,12 @@ class Coordinator:
         workers: int,
         keep_log: bool,
         tell: Callable[[str], None],
+        profiling: float,
+        profiles: Jobs,
     ) -> None:
         self.control, self.log, self.store, self.shared = control, log, store, shared
         self.skipped = skipped
+        self.recent_log = RecentLog(control)
         self.say = tell
         self._garbage: list[str] = []  # files that nobody needs once the transaction is through
         self.results = Results(log, deliveries, shared, self._garbage)
@@ -123,8 +136,10 @@ class Coordinator:
         self.mailbox: Mailbox[Message] = Mailbox(
             self._turn, self._look, lambda: self._running > 0, lambda: not self._running and control.idle
         )
+        budget = ProfileBudget(profiling)
+        self.profiler = Profiler(profiles, self.mailbox.send, budget) if profiling else None
         self._workers = Workers(
-            workers, self.progress, jobs, store, relations, self.results, self.mailbox.send
+            self.progress, jobs, store, relations, self.results, self.mailbox.send, self.profiler
         )
         self.drains = Drains(log, self.progress, store, shared, deliveries, self._garbage)
         #: What to do when a one-time query has its window.
@@ -135,9 +150,13 @@ class Coordinator:
         self.query_lives = QueryLives(self, relations)
         self.sharing: SharingDriver  # the registrar's, which knows the plans
         self.member_reports = MemberReports(self)
+        self.memory_watch = MemoryWatch(self)
         self.retention = Retention(self)
+        self.scheduling = AskedScheduling(workers)
         self.monitor = Monitor()
+        self.arrivals = Arrivals()
         self.totals = Totals()
+        self.charging = Charging(shared)
         self.waited_s = 0.0  # how long rows waited until they were processed, lately
         self._running = 0
         self._queued_bytes = 0.0
@@ -182,6 +201,8 @@ class Coordinator:
                 action()
             for message in messages:
                 self._take(message)
+            self.member_reports.tell_noted()
+            self.memory_watch.look(now_s())
             self._estimate()
             self.retention.hand_over()
         self.committed()
@@ -201,6 +222,9 @@ class Coordinator:
                 self._drained(message)
             case Delivered():
                 pass  # each turn begins with that
+            case Profile():
+                self.monitor.profiled(message)
+                self.totals.profile_s += message.seconds
             case Call():
                 message.do(self.log.savepoint())
 
@@ -211,6 +235,8 @@ class Coordinator:
         for action in self._after:
             action()
         self._after = []
+        for stream in filter(self.intake.has_been_read, self.progress.waiting.unread):
+            self.progress.waiting.read(stream)
         steps, self._steps = self._steps, []
         if not self.mailbox.ending:  # else it is not committed, so as if it had never been asked for
             for command in steps:
@@ -227,7 +253,9 @@ class Coordinator:
 
     def handle(self, event: Event) -> None:
         """Asks control, and does as it says."""
-        for command in self.control.handle(event):
+        commands = self.control.handle(event)
+        self.recent_log(event, commands)
+        for command in commands:
             self._obey(command)
         self.sharing.flush()
         self._queued_bytes = self.control.queued_bytes()
@@ -255,11 +283,7 @@ class Coordinator:
                 for name in self.shared.queries(query):
                     self.say(f"query '{name}' is suspended, since a step of it failed three times: {reason}")
             case AskTimestamp(stream):
-                queue_ = self.control.stream_queue(stream)
-                if queue_.register_s > float("-inf"):
-                    self.mailbox.soon(
-                        lambda: self.handle(TimestampAdvanced(self.now(), stream, queue_.register_s))
-                    )
+                self.progress.waiting.ask(stream)  # the feeder sees it; what the stream says is in its log
             case Commit():
                 pass  # what a step came to is committed with the event that says it is done
 
@@ -277,6 +301,11 @@ class Coordinator:
         """Why queries have failed, or what they have lost in the end."""
         failed = {name: one.failed for name, one in self.sharing.queries.items() if one.failed is not None}
         return {**self.query_lives.lost_windows, **failed}
+
+    def want_rows(self) -> None:
+        """Somebody waits for what has arrived."""
+        if self.control.rows_wait_for_more:
+            self.handle(RowsWanted(self.now()))
 
     def settled(self) -> bool | None:
         """Whether all rows that came in are processed; None if that may still be; asked between two events.
@@ -357,11 +386,13 @@ class Coordinator:
         totals.spark_s += result.spark_s
         self.skipped.add(result.skipped)
         self._after.append(partial(self._timed, message.began_s))
-        oldest_s = min(batch.arrived_s for take in command.takes for batch in take.batches)
-        self.waited_s += (max(0.0, now_s() - oldest_s) - self.waited_s) * 0.2
-        operators = self.control.units[command.unit].place.unit.operators
-        rows_out = sum(table.num_rows for table in (*result.queues.values(), *result.sinks.values()))
-        self.monitor.stepped(operators, result.rows, rows_out, result.seconds, result.jobs)
+        unit = self.control.units[command.unit]
+        if not unit.may_wait:  # or they waited for more to come, which says nothing of how busy everything is
+            oldest_s = min(batch.arrived_s for take in command.takes for batch in take.batches)
+            self.waited_s += (max(0.0, now_s() - oldest_s) - self.waited_s) * 0.2
+        self.monitor.stepped(result.seen(unit.place.unit.operators))
+        operators = unit.place.unit.operators
+        self.charging.stepped(self.control.graph, operators, result.spark_s, message.staged)
         frontier = {batch.leaf: batch.hi for take in command.takes for batch in take.batches}
         self.deliver(message.staged, frontier)
 
@@ -383,9 +414,18 @@ class Coordinator:
             for host in [name for name in self.progress.graph.queries if name not in graph.queries]:
                 self.sharing.leaving(host)
             self.progress.regraph(graph)
+            if self.scheduling.partitions:
+                self.mailbox.soon(self.divide_anew)
         self._workers.equip(self.control.units)
+        self.monitor.recut(graph, command.units.values())
         self.records.write(command.units, self.control.queues, graph)
         self.progress.forget_queues(self.control.queues)
+
+    def divide_anew(self) -> None:
+        """Divides the graph among threads as it was asked for, if it is not."""
+        plan = self.scheduling.plan(self.control.graph, self.shared.runs_as)
+        if plan != self.control.threads_asked:
+            self.handle(ThreadsChanged(self.now(), plan))
 
     def _drained(self, message: DrainDone | DrainBroken) -> None:
         self._running -= 1
@@ -413,7 +453,8 @@ class Coordinator:
         """Tells control what steps have cost lately, and who there is."""
         self._estimated_s = now_s()
         self.member_reports.look()
-        self.handle(EstimatesChanged(self.now(), self.monitor.estimates(self.progress.graph)))
+        now = self.now()
+        self.handle(EstimatesChanged(now, self.monitor.estimates(self.progress.graph, now)))
 
 
 def now_s() -> float:

@@ -39,7 +39,7 @@ class Stood:
     streams: dict[str, tuple[int, LogPosition]]
     batches: dict[str, list[tuple[int, Batch]]]
     units: dict[int, tuple[str, ...]]
-    readers: dict[tuple[int, str], int]
+    readers: dict[tuple[int, str], tuple[int, int]]
     states: dict[str, tuple[OperatorState, int]]
     marks: dict[tuple[str, int], int]
     asked: dict[str, Needs]
@@ -134,19 +134,20 @@ def _before(kept: Kept) -> QueueContents:
     return QueueContents(Port(batch.leaf), (), batch.lo, float("-inf"), False, (), kept.n)
 
 
-def _contents(port: Port, stood: Stood, name: str, cursors: dict[int, int]) -> QueueContents:
+def _contents(port: Port, stood: Stood, name: str, cursors: dict[int, tuple[int, int]]) -> QueueContents:
     """A queue as it stood; of a log that is kept, only what some reader has yet to read."""
     batches = stood.batches.get(name, [])
     _, standing = stood.streams.get(name, (0, LogPosition()))
-    end = batches[-1][0] + 1 if batches else max(cursors.values(), default=standing.batches)
-    first = min(cursors.values(), default=end)
+    read = [number for number, _ in cursors.values()]
+    end = batches[-1][0] + 1 if batches else max(read, default=standing.batches)
+    first = min(read, default=end)
     waiting = tuple(batch for n, batch in batches if n >= first)
     return QueueContents(
         port,
         waiting,
         standing.offset,
-        float("-inf"),
+        standing.mark / 1e6 if name in stood.streams else float("-inf"),
         standing.ended,
-        tuple(Cursor(unit, read - first) for unit, read in sorted(cursors.items())),
+        tuple(Cursor(unit, read - first, rows) for unit, (read, rows) in sorted(cursors.items())),
         first,
     )

@@ -1,4 +1,8 @@
-"""Workers: threads that run steps and say what came of each."""
+"""Workers: threads that run steps and say what came of each.
+
+Control says on which worker a step runs. Each worker is a thread with a queue of its own, from which it takes
+one step after the other; where units are owned by workers, all steps of a unit run on one thread.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+import pyarrow as pa
+
+from penstock.adapt.observations import PartTiming, RowSizes
 from penstock.control.commands import RunStep, Take
 from penstock.control.units import UnitState
 from penstock.engines.spark.ingest.relations import Relations
@@ -18,6 +25,7 @@ from penstock.engines.spark.results.draining import Drain
 from penstock.engines.spark.results.results import Results, StagedResult
 from penstock.engines.spark.steps.bisection import MOST_TRIES, culprits
 from penstock.engines.spark.steps.prepared import Jobs
+from penstock.engines.spark.steps.profiling import Profiler
 from penstock.engines.spark.steps.progress import Progress
 from penstock.engines.spark.steps.rosters import Member, Roster
 from penstock.engines.spark.steps.skipping import in_train, search
@@ -84,25 +92,30 @@ class Workers:
 
     def __init__(
         self,
-        count: int,
         progress: Progress,
         jobs: Jobs,
         store: Store,
         relations: Relations,
         results: Results,
         report: Callable[[Report], None],
+        profiler: Profiler | None = None,
     ) -> None:
+        self._profiler = profiler
         self._progress, self._jobs, self._store, self._relations = progress, jobs, store, relations
         self._results, self._shared, self._report = results, results.shared, report
-        self._pool = ThreadPoolExecutor(count, thread_name_prefix="penstock-step")
+        #: One for each worker that a step was given to so far.
+        self._threads: dict[int, ThreadPoolExecutor] = {}
         # Of their own, so that no step which control counts on waits for them.
         self._drain_pool = ThreadPoolExecutor(1, thread_name_prefix="penstock-drain")
         self._runners: dict[int, tuple[object, UnitRunner]] = {}
 
     def close(self) -> None:
         """Waits for the threads."""
-        self._pool.shutdown(wait=True)
+        for thread in self._threads.values():
+            thread.shutdown(wait=True)
         self._drain_pool.shutdown(wait=True)
+        if self._profiler is not None:
+            self._profiler.close()
 
     @property
     def has_spark(self) -> bool:
@@ -125,6 +138,8 @@ class Workers:
             if not stays and not (index in units and units[index].step):  # or it is at work
                 runner.close()
         self._runners = runners
+        if self._profiler is not None:
+            self._profiler.keep(unit.place.unit.operators for unit in units.values())
 
     def _runner(self, place: UnitPlace, stateful: Mapping[str, StatefulOperator]) -> UnitRunner:
         return UnitRunner(
@@ -142,7 +157,10 @@ class Workers:
         """A step to run; its report comes when it is done."""
         runner = self._runners[command.unit][1]
         known = self._progress.of(runner.place.unit.operators)
-        self._pool.submit(self._work, runner, command, known)
+        worker = command.worker
+        if worker not in self._threads:
+            self._threads[worker] = ThreadPoolExecutor(1, thread_name_prefix=f"penstock-worker-{worker}")
+        self._threads[worker].submit(self._work, runner, command, known)
 
     def _work(self, runner: UnitRunner, command: RunStep, known: Known) -> None:
         """What a thread does."""
@@ -152,17 +170,20 @@ class Workers:
         kept = report.tables if isinstance(report, StepDone) else set()
         self._store.delete(name for name in made if name not in kept)
         self._report(report)
+        if self._profiler is not None and isinstance(report, StepDone):
+            self._profiler.stepped(runner.place.unit.operators, report.result.parts)
 
     def _done(self, runner: UnitRunner, command: RunStep, known: Known) -> StepReport:
         began_s = time.perf_counter()
         try:
             result = self._run(runner, command, known)
             stored = {
-                port: self._store.put(table, "queue")
+                port: self._stored(port, table, result)
                 for port, table in result.queues.items()
                 if table.num_rows
             }
-            staged = self._results.stage(runner.graph, result.sinks)
+            staged = self._staged(runner, result)
+            result.seconds = time.perf_counter() - began_s
             return StepDone(command, result, stored, staged, began_s)
         except StepError as error:
             return StepBroken(command, str(error), self._culprits(runner, command, known))
@@ -170,6 +191,34 @@ class Workers:
             return StepBroken(command, str(error))
         except BaseException as error:
             return StepBroken(command, f"{type(error).__name__}: {error}")
+
+    def _stored(self, port: Port, table: pa.Table, result: Result) -> Ref:
+        """Rows for a queue; whoever made them has that to do, too."""
+        began_s = time.perf_counter()
+        ref = self._store.put(table, "queue")
+        taken_s = time.perf_counter() - began_s
+        result.timings.append(
+            PartTiming(f"put {port.node}.{port.output}", (port.node,), ref.rows, taken_s, is_job=False)
+        )
+        result.weighed.append(RowSizes(port, ref.rows, ref.bytes))
+        return ref
+
+    def _staged(self, runner: UnitRunner, result: Result) -> tuple[StagedResult, ...]:
+        """Rows for sinks, as rows for a queue."""
+        began_s = time.perf_counter()
+        staged = self._results.stage(runner.graph, result.sinks)
+        taken_s = time.perf_counter() - began_s
+        ports = {sink: runner.graph.nodes[sink].inputs[0] for sink in result.sinks}
+        rows = sum(table.num_rows for table in result.sinks.values())
+        for sink, table in result.sinks.items():
+            share = table.num_rows / rows if rows else 1 / len(ports)
+            key, port = f"deliver {sink}", ports[sink]
+            result.timings.append(
+                PartTiming(key, (port.node,), table.num_rows, taken_s * share, is_job=False)
+            )
+            if port not in result.queues:
+                result.weighed.append(RowSizes(port, table.num_rows, table.nbytes))
+        return staged
 
     @staticmethod
     def _run(runner: UnitRunner, command: RunStep, known: Known) -> Result:

@@ -33,6 +33,7 @@ BRIEF_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 SETTINGS = {
     # Steps are small: one partition needs no exchange, so that a plan can be run again (see `prepared`).
     "spark.sql.shuffle.partitions": "1",
+    "spark.sql.streaming.noDataProgressEventInterval": "1s",  # how often a source's silence is told
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.files.maxPartitionBytes": str(1 << 42),

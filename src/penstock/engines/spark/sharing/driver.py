@@ -70,7 +70,8 @@ class SharingDriver:
             str, Mapping[str, int]
         ] = {}  # where hosts ended that the machine is about to hear of
         self._changed: dict[str, HostRecord | None] = {}  # hosts, since plans and weights were looked at
-        self._weights: dict[str, float] = {}  # as control was told
+        self._weights: dict[str, tuple[float, int]] = {}  # with subscribers, as control was told
+        self._latencies: dict[str, tuple[float | None, bool]] = {}  # likewise
 
     # --- look-ups ---
 
@@ -85,7 +86,9 @@ class SharingDriver:
         return self.machine.book.hosts
 
     def weight_of(self, host: str) -> float:
-        """A query counts for what was asked, a shared one for its weightiest member."""
+        """A query counts for what was asked; a shared one, of whose members control has yet to hear, for the
+        weightiest of them.
+        """
         return max((self.wish_of(name).weight for name in self._shared.queries(host)), default=1.0)
 
     # --- events ---
@@ -133,6 +136,7 @@ class SharingDriver:
         for host in changed:
             if host in self._shared:
                 self.weigh(host)
+                self.ask_latency(host)
 
     def leaving(self, host: str) -> None:
         """A host is about to leave the graph: what it remembers is saved now."""
@@ -357,15 +361,30 @@ class SharingDriver:
             self._shared.drop(host)
         self.plans.forget(host)
         self._weights.pop(host, None)
+        self._latencies.pop(host, None)
 
     # --- weights ---
 
     def weigh(self, host: str) -> None:
-        """Control is told what a host counts for, if that has changed."""
-        weight = self.weight_of(host)
-        if host in self.plans.graph.queries and self._weights.get(host) != weight:
+        """Control is told what a host counts for, if that has changed; of members, with the next report."""
+        if host in self._shared:
+            self._of.member_reports.note(self._shared.get(host).base)
+        planned = self.plans.graph.queries.get(host)
+        if planned is None:
+            return
+        weight = self.weight_of(host), self._of.results.readers.count(host)
+        if self._weights.get(host, (planned.qos.weight, 0)) != weight:
             self._weights[host] = weight
-            self._of.handle(to_control.WeightChanged(self._of.now(), host, weight))
+            self._of.handle(to_control.WeightChanged(self._of.now(), host, *weight))
+
+    def ask_latency(self, host: str) -> None:
+        """Control is told how soon the queries that a host serves want their results, if that has changed."""
+        asked = [self.wish_of(name) for name in self._shared.queries(host)]
+        least_s = min((one.latency_s for one in asked if one.latency_s is not None), default=None)
+        by_all = all(one.grants_time for one in asked)
+        if host in self.plans.graph.queries and self._latencies.get(host) != (least_s, by_all):
+            self._latencies[host] = (least_s, by_all)
+            self._of.handle(to_control.LatencyChanged(self._of.now(), host, least_s, by_all))
 
     # --- after a crash ---
 
@@ -373,3 +392,5 @@ class SharingDriver:
         """Once control stands where it stood: what was under way is asked for again."""
         queries, hosts = self._log.sharing_queries(), self._log.sharing_hosts()
         self.tell(ev.Restored(tuple(queries), tuple(hosts), frozenset(self._shared.bases())))
+        for host in hosts:
+            self.ask_latency(host.name)

@@ -47,6 +47,7 @@ class SharedQueries:
         #: Members who left while files still hold their rows, by the files' base and the member's number.
         self._former: dict[tuple[str, int], Member] = {}
         self._rosters: dict[str, Roster] = {}
+        self.changes = 0  # how often it has changed whose rows are in which files
 
     def __contains__(self, name: str) -> bool:
         return name in self._shared
@@ -100,6 +101,7 @@ class SharedQueries:
 
     def moved(self, base: str, formers: Sequence[int]) -> None:
         """The files of a base hold no rows any more of some members who left."""
+        self.changes += bool(formers)
         for number in formers:
             self._former.pop((base, number), None)
         self._log.drop_formers(base, formers)
@@ -114,6 +116,7 @@ class SharedQueries:
             if member.query == query:
                 self._former[base, number] = renamed = replace(member, query=name)
                 self._log.put_former(base, number, member_values(renamed))
+                self.changes += 1
 
     def roster(self, name: str) -> Roster:
         """The members as they are now."""
@@ -240,6 +243,7 @@ class SharedQueries:
             self._changed(shared)
 
     def _changed(self, shared: Shared) -> None:
+        self.changes += 1
         numbers = {stream: self.number_of(stream) for stream in shared.streams}
         begun = [member for member in shared.members.values() if member.starts or not shared.streams]
         self._rosters[shared.name] = Roster(begun, shared.constants, numbers)

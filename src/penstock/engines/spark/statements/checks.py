@@ -15,18 +15,22 @@ from penstock.engines.spark.ingest.sources import registry as sources
 from penstock.engines.spark.ingest.sources.tables import check_table
 from penstock.engines.spark.results.sinks import registry as sinks
 from penstock.engines.spark.results.sinks.columns import result_columns
+from penstock.engines.spark.storage.commit_log import accepted_statements
 from penstock.errors import SinkError, SourceError
+from penstock.plan import document
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
+    AlterStream,
+    CreatePlanned,
     CreateQuery,
     CreateSink,
     CreateStream,
     CreateTable,
     Statement,
 )
-from penstock.sql.session import apply
+from penstock.sql.session import run, steps
 from penstock.sql.text.places import error
 
 Named = TypeVar("Named")
@@ -35,9 +39,19 @@ Named = TypeVar("Named")
 def check_all(sql: str, base_dir: Path) -> Catalog:
     """What a text creates; raises SqlError for its first statement that could not be run."""
     catalog = Catalog()
+    now_s = time.time()
     for statement in read(sql):
-        catalog, _ = apply(catalog, statement, sql, time.time())
-        check(statement, catalog, sql, base_dir)
+        for step in steps(catalog, statement, sql, now_s, document.read):
+            catalog = step.after
+            check(step.statement, catalog, sql, base_dir)
+    return catalog
+
+
+def catalog_of(state: Path) -> Catalog:
+    """What a state that nobody uses has, by the statements that it accepted."""
+    catalog = Catalog()
+    for sql, at_s in accepted_statements(state):
+        catalog, _ = run(sql, catalog, at_s, document.read)
     return catalog
 
 
@@ -45,10 +59,13 @@ def check(statement: Statement, catalog: Catalog, sql: str, base_dir: Path) -> N
     """Raises SqlError at a statement of that text that could not be run; `catalog` is as it leaves it."""
     try:
         match statement:
-            case CreateStream(name=name) if (stream := _called(name, catalog.streams)) is not None:
-                sources.make(stream, base_dir)
+            case CreateStream(name=name) | AlterStream(name=name):
+                if (stream := _called(name, catalog.streams)) is not None:
+                    sources.make(stream, base_dir)
             case CreateTable(name=name) if (table := _called(name, catalog.tables)) is not None:
                 check_table(table, base_dir)
+            case CreatePlanned(query=planned):
+                result_columns(catalog.queries[planned.name])
             case CreateQuery(name=name) | AlterQuery(name=name):
                 query = _called(name, catalog.queries)
                 assert query is not None

@@ -19,6 +19,7 @@ from penstock.engines.spark.ingest.feeder import Feed, LogPosition
 from penstock.engines.spark.ingest.relations import Relations, TableRead
 from penstock.engines.spark.ingest.sources import registry as sources
 from penstock.engines.spark.ingest.sources.base import Source
+from penstock.engines.spark.ingest.sources.push import PushSource
 from penstock.engines.spark.ingest.sources.structured import StructuredSource
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.storage.commit_log import CommitLog
@@ -73,8 +74,8 @@ class Inputs:
 
     def number(self, before: Catalog, after: Catalog) -> None:
         """Rows of equal time are in the order in which their streams were created, by one statement each."""
-        for name, stream in after.streams.items():
-            if before.streams.get(name) is not stream:
+        for name in after.streams:
+            if name not in before.streams:
                 self._numbers[name] = self._created
                 self._created += 1
 
@@ -97,6 +98,7 @@ class Inputs:
         tables: Mapping[str, Table],
         queries: Iterable[Query],
         catalog: Catalog,
+        altered: Iterable[str],
         undo: ExitStack,
     ) -> NewInputs:
         """Looks up what new streams and tables name, and gets ready what queries read and nobody read so far.
@@ -110,7 +112,7 @@ class Inputs:
         found: list[Stream] = []
         for name, stream in {**streams, **wanted}.items():
             fed = self.feeds.get(name)
-            if fed is None or fed.stream is not stream:
+            if fed is None or (fed.stream is not stream and name not in altered):
                 if self._is_feeding():
                     self._probe(stream)
                 if name in wanted:
@@ -150,6 +152,18 @@ class Inputs:
                 version = {"name": ref.name, "rows": ref.rows, "bytes": ref.bytes}
                 self._log.put_version(relation, epoch, version)
 
+    def alter(self, stream: Stream) -> None:
+        """A stream is read in another way from now on: its pace, and how long it waits and is waited for."""
+        feed = self.feeds.get(stream.name)
+        if feed is None:
+            return
+        anew = feed.stream.paced_s != stream.paced_s and feed.make is not None
+        feed.stream = stream
+        feed.idle_us, feed.retention_s = _idle_us(stream), _retention_s(stream)
+        if anew:
+            feed.make = partial(self._make, stream)
+            feed.reopen = True
+
     def resume(self, queries: Iterable[Query], catalog: Catalog) -> None:
         """After a restart: queries go on reading; what has been dropped meanwhile brings nothing more."""
         streams, tables = read_by(queries)
@@ -163,18 +177,18 @@ class Inputs:
     def _feed(self, stream: Stream) -> None:
         number, standing = self._standings.get(stream.name) or (self._numbers[stream.name], LogPosition())
         self._standings[stream.name] = number, standing
-        idle, retention = stream.options.get("idle"), stream.options.get("retention")
         pushed = stream.format == "push"
         feed = Feed(
             stream,
             number,
             self._make(stream) if pushed else None,
             standing,
-            None if idle is None else round(seconds(idle) * 1e6),
+            _idle_us(stream),
             None if pushed else partial(self._make, stream),
             self._log.known_files(stream.name),
             is_read=False,
-            retention_s=None if retention is None else seconds(retention),
+            retention_s=_retention_s(stream),
+            wall_clock="clock" in stream.options,
         )
         self.feeds[stream.name] = feed
         self._opened(feed)
@@ -183,6 +197,8 @@ class Inputs:
         source = sources.make(stream, self._places.base)
         if isinstance(source, StructuredSource):
             source.attach(self._spark, self._checkpoints(stream.name))
+        if isinstance(source, PushSource):
+            source.logged_key = partial(self._log.push_key, stream.name)
         return source
 
     def sweep(self) -> None:
@@ -213,6 +229,16 @@ class Inputs:
     def forget(self, stream: str) -> None:
         """A stream that nobody reads any more, nor ever will."""
         self._standings.pop(stream, None)
+
+
+def _idle_us(stream: Stream) -> int | None:
+    idle = stream.options.get("idle")
+    return None if idle is None else round(seconds(idle) * 1e6)
+
+
+def _retention_s(stream: Stream) -> float | None:
+    retention = stream.options.get("retention")
+    return None if retention is None else seconds(retention)
 
 
 def read_by(queries: Iterable[Query]) -> tuple[set[str], set[str]]:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.distributing import Distributor
 from penstock.engines.spark.results.draining import Drain
+from penstock.engines.spark.results.places import ResultPlaces, SharedPlace
 from penstock.engines.spark.results.reading import KeptRows, MemberFiles, OwnFiles, Place, Reading
 from penstock.engines.spark.results.sinks import registry as sinks
 from penstock.engines.spark.results.sinks.base import Sink
@@ -25,7 +26,7 @@ from penstock.engines.spark.results.sinks.disk import make_directories, remove_d
 from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.results.sinks.memory import ROWS, MemorySink
 from penstock.engines.spark.results.sinks.reading import list_files
-from penstock.engines.spark.results.tagged_files import TaggedFiles
+from penstock.engines.spark.results.tagged_files import DIRECTORY, TaggedFiles
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.errors import SinkError
 from penstock.model.query import Query
@@ -173,6 +174,14 @@ class Outputs:
                 parts.append(KeptRows(*self.deliveries.kept(base), member))
         return Reading(columns, tuple(parts))
 
+    def places(self, query: str, columns: pa.Schema, first_file: int, version: int) -> ResultPlaces:
+        """The directories with a query's results, for somebody in another process."""
+        shared = tuple(
+            SharedPlace(f"{DIRECTORY}/{base}", member.number, member.titles)
+            for base, member in self._shared.files_of(query)
+        )
+        return ResultPlaces(query, columns, query, first_file, shared, version)
+
     def _most_kept(self, query: str) -> str | None:
         """Where most rows of a query that runs or ran by itself are kept: a memory sink may keep more."""
         names = [query] if self._shared.of(query) else [query, *self.deliveries.names_of(query)]
@@ -195,4 +204,5 @@ class Outputs:
                 FileSink(self._places.out / name, self._places.format, pa.schema([])).recover(staged)
             except SinkError:
                 owed.add(name)
+        self.distributor.forget_moved(owes=bool(owed or self.deliveries.unseen))
         return owed

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.distributing import Distributor
 from penstock.engines.spark.results.one_time import window_us
+from penstock.engines.spark.results.places import ResultPlaces
 from penstock.engines.spark.results.reading import Reading
 from penstock.engines.spark.results.sinks.base import Sink
 from penstock.engines.spark.results.sinks.columns import result_columns
@@ -42,7 +44,6 @@ from penstock.engines.spark.statements.inputs import Inputs
 from penstock.engines.spark.statements.outputs import Outputs, Places
 from penstock.engines.spark.statements.statements import (
     Asked,
-    Effect,
     Ground,
     OvertakenError,
     Prepared,
@@ -52,6 +53,7 @@ from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import PenstockError, PolicyError, QueryError, closest
 from penstock.model.qos import QoS
 from penstock.model.query import Query
+from penstock.plan import document
 from penstock.plan.shared.together import (
     Admitted,
     Running,
@@ -64,13 +66,17 @@ from penstock.sql.binding.catalog import Catalog
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
+    CreatePlanned,
     CreateQuery,
     CreateSink,
     Drop,
+    SetPartition,
     SetPolicy,
+    SetScheduling,
     StopQuery,
 )
-from penstock.sql.session import Answer, apply
+from penstock.sql.scoping import Scope, steps_in
+from penstock.sql.session import Answer, Step
 
 
 class Registrar:
@@ -113,8 +119,12 @@ class Registrar:
         self._check_names(asked)
         for query in asked.altered:
             self._check_alterable(query.name)
+        known = self._coordinator.control.graph.operators
+        for name in asked.partitioned:
+            if name not in known:
+                raise PolicyError(f"there is no operator '{name}' that runs.{closest(name, known)}")
         since = self._plans.since + 1 if self.begun else 0
-        return Ground(self._running(), self.catalog.rates(), since)
+        return Ground(self._running(), self._rates(), since, self._coordinator.control.estimates)
 
     def plan(self, asked: Asked, ground: Ground) -> Admitted:
         """The plans that will run. For any thread, one text after the other; nobody waits for it."""
@@ -126,7 +136,8 @@ class Registrar:
         for query in queries:
             if query.one_time:
                 window_us(query)
-        return admitted(queries, ground.running, self._plans.templates, ground.rates, ground.since)
+        templates, rates = self._plans.templates, ground.rates
+        return admitted(queries, ground.running, templates, rates, ground.since, ground.estimates)
 
     def apply(self, prepared: Prepared, ground: Ground, found: Admitted) -> list[Answer]:
         """Does what a text asks for. What is refused here is refused before anything has changed.
@@ -139,7 +150,7 @@ class Registrar:
         own = self.outputs.make(asked.created, found.alone)
         with defects_told("a statement was applied in part"):
             self._commit(prepared, found, own)
-        return [one.answer for one in asked.effects]
+        return [one.answer for one in asked.steps if one.answers]
 
     def _check_names(self, asked: Asked) -> None:
         """A name that had been another's is free once that one is gone."""
@@ -171,23 +182,25 @@ class Registrar:
         asked = prepared.asked
         self.catalog = asked.after
         if asked.changes:
-            self._log.add_statement(asked.sql, asked.at_s)
-        for one in asked.effects:
+            self._log.add_statement(asked.sql, asked.at_s, asked.namespace)
+        for one in asked.steps:
             self._drop_input(one)
             self.inputs.number(one.before, one.after)
         self.inputs.add(prepared.inputs)
+        for stream in asked.altered_streams.values():
+            self.inputs.alter(stream)
         for query in asked.created.values():
             self._plans.created(query)
         if self.begun and asked.created:
             self._plans.next_since()
         self._start(found, own)
-        for one in asked.effects:
+        for one in asked.steps:
             self._effect(one, prepared.sinks)
             altered = one.answer.query if isinstance(one.statement, AlterQuery) else None
             if altered is not None and altered.name not in asked.created:
                 self._alter(altered)
 
-    def _drop_input(self, one: Effect) -> None:
+    def _drop_input(self, one: Step) -> None:
         if isinstance(one.statement, Drop) and one.after is not one.before:
             match one.statement.kind:
                 case "stream":
@@ -248,20 +261,23 @@ class Registrar:
         """Another query may have had that name, of which nothing is left in the new one's results."""
         self._coordinator.drains.cancel(name)
         self._coordinator.results.begin_anew(name)
+        self._coordinator.charging.charges.forget(name)
         self.outputs.forget(name)
 
     def _note_one_time(self, query: Query) -> None:
         if query.one_time:
             self._coordinator.results.one_time[query.name] = window_us(query)
 
-    def _effect(self, one: Effect, sinks: Mapping[str, Sink]) -> None:
+    def _effect(self, one: Step, sinks: Mapping[str, Sink]) -> None:
         if one.after is one.before:  # IF EXISTS, IF NOT EXISTS, or nothing was to be changed
             return
         match one.statement:
             case StopQuery(name=name, drain=drain):
                 self.stop(called(name, one.before.queries), drain=drain)
             case AlterQuery(name=name):
-                self._sharing.weigh(self._coordinator.shared.runs_as(called(name, one.before.queries)))
+                host = self._coordinator.shared.runs_as(called(name, one.before.queries))
+                self._sharing.weigh(host)
+                self._sharing.ask_latency(host)
             case CreateSink(name=name) if name in sinks and one.after.sinks[name] is self.catalog.sinks[name]:
                 self.outputs.add(self.catalog.sinks[name], sinks[name])
             case Drop(kind="sink", name=name):
@@ -274,6 +290,8 @@ class Registrar:
                 self._coordinator.query_lives.lost_windows.pop(stopped, None)
             case SetPolicy(policy=policy):
                 self.switch(policy)
+            case SetScheduling() | SetPartition() | Drop(kind="partition"):
+                self._divide()
             case _:
                 pass
 
@@ -282,7 +300,8 @@ class Registrar:
         return known.qos if known is not None else QoS()
 
     def _rates(self) -> Mapping[str, float]:
-        return self.catalog.rates()
+        """Rows per second of streams: as measured, or else as their definitions say."""
+        return {**self.catalog.rates(), **self._coordinator.monitor.rates(self._coordinator.now())}
 
     def stop(self, name: str, *, drain: bool) -> None:
         """Takes a query out, if it runs."""
@@ -293,6 +312,16 @@ class Registrar:
         """Another policy from now on."""
         self._handle(PolicyChanged(self._coordinator.now(), policy))
         self._log.set("policy", policy)
+
+    def _divide(self) -> None:
+        """The graph divided among threads as the catalog says."""
+        coordinator, catalog = self._coordinator, self.catalog
+        coordinator.scheduling = replace(
+            coordinator.scheduling,
+            kind=catalog.scheduling or "pool",
+            partitions=tuple(catalog.partitions.values()),
+        )
+        coordinator.divide_anew()
 
     # --- something else while it runs ---
 
@@ -341,8 +370,15 @@ class Registrar:
 
     def reading(self, query: str) -> Reading:
         """Where a query's committed results are: all of them if they go to files, else the last ones."""
-        first_file = self._coordinator.results.lives.get(query, {}).get("first_file", 0)
-        return self.outputs.reading(query, self._columns(query), first_file)
+        return self.outputs.reading(query, self._columns(query), self._first_file(query))
+
+    def places(self, query: str) -> ResultPlaces:
+        """The directories with a query's results."""
+        version = self._coordinator.results.places_version
+        return self.outputs.places(query, self._columns(query), self._first_file(query), version)
+
+    def _first_file(self, query: str) -> int:
+        return int(self._coordinator.results.lives.get(query, {}).get("first_file", 0))
 
     def _columns(self, query: str) -> pa.Schema:
         return result_columns(self._plans.graph.queries.get(query) or self.catalog.queries[query])
@@ -352,8 +388,8 @@ class Registrar:
     def restore(self) -> None:
         """Takes up what is in the state directory; the first thing that control hears of."""
         coordinator = self._coordinator
-        for sql, at_s in self._log.statements():
-            self._replay(sql, at_s)
+        for sql, at_s, namespace in self._log.statements():
+            self._replay(sql, at_s, Scope(namespace, accepted=True) if namespace is not None else None)
         with self._log.transaction():
             take_over(self._log, self._plans)
         stood = recovery.stood(self._log)
@@ -404,21 +440,24 @@ class Registrar:
         files = self._log.files()
         return self.outputs.recover(files, self._plans.graph.queries), files
 
-    def _replay(self, sql: str, at_s: float) -> None:
+    def _replay(self, sql: str, at_s: float, scope: Scope | None) -> None:
         """Statements that were accepted once; what was altered before it began counts as created so."""
         created: set[str] = set()
-        for statement in read(sql):
-            before = self.catalog
-            self.catalog, answer = apply(before, statement, sql, at_s)
-            self.inputs.number(before, self.catalog)
-            match statement, answer.query:
-                case CreateQuery(), Query() as query:
+        for step in self._steps(sql, at_s, scope):
+            self.catalog = step.after
+            self.inputs.number(step.before, step.after)
+            match step.statement, step.answer.query:
+                case ((CreateQuery() | CreatePlanned()), Query() as query):
                     created.add(query.name)
                     self._plans.created(query)
                 case AlterQuery(), Query() as query if query.name in created:
                     self._plans.created(query)
                 case AlterQuery(), Query() as query:
                     self._plans.altered(query)
+
+    def _steps(self, sql: str, at_s: float, scope: Scope | None) -> Iterator[Step]:
+        for statement in read(sql):
+            yield from steps_in(scope, self.catalog, statement, sql, at_s, document.read)
 
     def _find_shapes(self) -> None:
         """The shapes of queries that run alone, for those that will come."""
@@ -435,6 +474,7 @@ class Registrar:
             self._stop_in_time(query)
             if query.one_time and stood.lives.get(query.name, {}).get("rows"):
                 self.stop(query.name, drain=False)
+        self._divide()
         if stood.queries:
             self._handle(PolicyChanged(self._coordinator.now(), self._coordinator.control.policy.text))
 

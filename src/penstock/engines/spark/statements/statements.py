@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -27,29 +27,40 @@ from penstock.engines.spark.results.sinks.columns import result_columns
 from penstock.engines.spark.results.sinks.disk import remove_directories
 from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.statements.checks import check
+from penstock.engines.spark.statements.confinement import Confined, reworded
 from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
-from penstock.errors import EngineError, SinkError
+from penstock.errors import EngineError, PenstockError, SinkError, SourceError
+from penstock.model.estimates import Estimates
 from penstock.model.query import Query
+from penstock.plan import document
 from penstock.plan.shared.together import Admitted, Running
-from penstock.sql.binding.catalog import Catalog
+from penstock.sql.binding.catalog import Catalog, Stream
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
+    AlterStream,
+    CreatePlanned,
     CreateQuery,
+    CreateStream,
     Describe,
     Explain,
+    SetPartition,
     SetPolicy,
     Show,
     Statement,
 )
-from penstock.sql.session import Answer, apply
+from penstock.sql.scoping import Scope, check_quotas, shown_errors, steps_in
+from penstock.sql.session import Answer, Step
+from penstock.sql.text.places import error
 
 #: Seconds that a statement waits for what had a name before to be gone.
 PATIENCE_S = 30.0
 _PAUSE_S = 0.01
 #: How often plans are made anew because queries come and go.
 _TRIES = 3
+
+_CREATES = CreateQuery | CreatePlanned
 
 
 class StillThereError(EngineError):
@@ -62,11 +73,15 @@ class OvertakenError(EngineError):
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What plans are made for: what runs, the rates of streams, and a number that tells operators apart."""
+    """What plans are made for: what runs, the rates of streams, and a number that tells operators apart.
+
+    Rates and what was measured of operators change all the time; no plan is wrong for that.
+    """
 
     running: Running
-    rates: Mapping[str, float]
+    rates: Mapping[str, float] = field(compare=False)
     since: int
+    estimates: Estimates = field(compare=False, default_factory=Estimates)
 
     def is_as(self, other: Ground) -> bool:
         """Whether plans for the one are plans for the other; a graph never changes, it is replaced."""
@@ -91,29 +106,20 @@ class Planner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
-    """One statement: the catalog before and after it, and what it says."""
-
-    statement: Statement
-    answer: Answer
-    before: Catalog
-    after: Catalog
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
-    """A text that makes sense: its statements one after the other."""
+    """A text that makes sense: what its statements do, one after the other."""
 
     sql: str
     at_s: float
     before: Catalog
     after: Catalog
-    effects: tuple[Effect, ...]
+    steps: tuple[Step, ...]
+    namespace: str | None = None
 
     @property
     def changes(self) -> bool:
         """Whether anything is asked for but answers."""
-        return any(not isinstance(one.statement, Show | Describe | Explain) for one in self.effects)
+        return any(not isinstance(one.statement, Show | Describe | Explain) for one in self.steps)
 
     @property
     def created(self) -> Mapping[str, Query]:
@@ -121,7 +127,7 @@ class Asked:
         return {
             name: query
             for name, query in self.after.queries.items()
-            if any(isinstance(s, CreateQuery) and one.name == name for s, one in self._queries())
+            if any(isinstance(s, _CREATES) and one.name == name for s, one in self._queries())
         }
 
     @property
@@ -132,16 +138,33 @@ class Asked:
 
     @property
     def policies(self) -> Iterator[str]:
-        """The policies that are set."""
-        return (one.statement.policy for one in self.effects if isinstance(one.statement, SetPolicy))
+        """The policies that are set, for all or for a partition."""
+        kinds = SetPolicy | SetPartition
+        named = (one.statement.policy for one in self.steps if isinstance(one.statement, kinds))
+        return (policy for policy in named if policy is not None)
+
+    @property
+    def partitioned(self) -> Iterator[str]:
+        """The operators that are put into partitions."""
+        statements = (one.statement for one in self.steps)
+        return (name for one in statements if isinstance(one, SetPartition) for name in one.operators or ())
 
     def _queries(self) -> list[tuple[Statement, Query]]:
-        return [(one.statement, one.answer.query) for one in self.effects if one.answer.query is not None]
+        return [(one.statement, one.answer.query) for one in self.steps if one.answer.query is not None]
 
     def new(self, kind: str) -> Mapping[str, Any]:
         """The streams, tables or sinks that the text creates and does not drop again."""
         before, after = getattr(self.before, kind), getattr(self.after, kind)
-        return {name: one for name, one in after.items() if before.get(name) is not one}
+        known = {} if kind != "streams" else self.altered_streams
+        return {name: one for name, one in after.items() if before.get(name) is not one and name not in known}
+
+    @property
+    def altered_streams(self) -> Mapping[str, Stream]:
+        """The streams that were there before and are to be read in another way."""
+        statements = [one.statement for one in self.steps if one.after is not one.before]
+        created = {one.name.lower() for one in statements if isinstance(one, CreateStream)}
+        altered = {one.name.lower() for one in statements if isinstance(one, AlterStream)} - created
+        return {name: one for name, one in self.after.streams.items() if name.lower() in altered}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,34 +186,59 @@ class Statements:
         catalog: Callable[[], Catalog],
         planner: Planner,
         commit: Callable[[Callable[[], Any]], Any],
+        confined: Confined | None = None,
     ) -> None:
         self._places, self._inputs, self._catalog = places, inputs, catalog
-        self._planner, self._commit = planner, commit
+        self._planner, self._commit, self.confined = planner, commit, confined
         self._one_at_a_time = threading.Lock()
 
-    def execute(self, sql: str) -> list[Answer]:
-        """Runs the statements of a text: all of them, or none if one is refused."""
-        with self._one_at_a_time:
-            asked = self._understood(sql)
+    def execute(self, sql: str, scope: Scope | None = None) -> list[Answer]:
+        """Runs the statements of a text: all of them, or none if one is refused.
+
+        Answers are in the engine's names, errors in those of the scope.
+        """
+        try:
+            return self._executed(sql, scope)
+        except PenstockError as problem:
+            raise reworded(self.confined, problem) from problem.__cause__
+
+    def _executed(self, sql: str, scope: Scope | None) -> list[Answer]:
+        with self._one_at_a_time, shown_errors(scope, sql, self._catalog()):
+            asked = self._understood(sql, scope)
             with ExitStack() as undo:
                 answers = self._applied(self._prepared(asked, undo))
                 undo.pop_all()
             return answers
 
-    def _understood(self, sql: str) -> Asked:
+    def _understood(self, sql: str, scope: Scope | None) -> Asked:
         at_s = time.time()
         before = catalog = self._catalog()
-        effects = []
+        found = []
+        namespace = scope.namespace if scope is not None else None
         for statement in read(sql):
-            earlier = catalog
-            catalog, answer = apply(earlier, statement, sql, at_s)
-            check(statement, catalog, sql, self._places.base)
-            effects.append(Effect(statement, answer, earlier, catalog))
-        return Asked(sql, at_s, before, catalog, tuple(effects))
+            for step in steps_in(scope, catalog, statement, sql, at_s, document.read):
+                self._confine(step.statement, step.before, step.after, sql, namespace)
+                catalog = step.after
+                check(step.statement, catalog, sql, self._places.base)
+                found.append(step)
+        check_quotas(scope, before, catalog)
+        return Asked(sql, at_s, before, catalog, tuple(found), namespace)
+
+    def _confine(
+        self, statement: Statement, before: Catalog, after: Catalog, sql: str, namespace: str | None
+    ) -> None:
+        """Before any option is looked at: some are paths that are read at once."""
+        if self.confined is not None:
+            try:
+                self.confined.check(before, after, namespace)
+            except (SourceError, SinkError) as problem:
+                raise error(sql, statement.span, str(problem)) from None
 
     def _prepared(self, asked: Asked, undo: ExitStack) -> Prepared:
         queries = [*asked.created.values(), *asked.altered]
-        inputs = self._inputs.prepare(asked.new("streams"), asked.new("tables"), queries, asked.after, undo)
+        inputs = self._inputs.prepare(
+            asked.new("streams"), asked.new("tables"), queries, asked.after, asked.altered_streams, undo
+        )
         made: dict[str, Sink] = {}
         for name, delivery in asked.new("sinks").items():
             columns = result_columns(asked.after.queries[delivery.query])
@@ -198,9 +246,9 @@ class Statements:
                 sink = made[name] = sinks.make(delivery, self._places.base, columns)
                 if isinstance(sink, FileSink):
                     undo.callback(remove_directories, sink.prepare())
-            except SinkError as error:
-                said = str(error)
-                raise SinkError(said if f"'{name}'" in said else f"sink '{name}': {said}") from error
+            except SinkError as problem:
+                said = str(problem)
+                raise SinkError(said if f"'{name}'" in said else f"sink '{name}': {said}") from problem
         return Prepared(asked, inputs, made)
 
     def _applied(self, prepared: Prepared) -> list[Answer]:

@@ -7,17 +7,36 @@ The coordinator's thread takes a `Look`, which takes some 10 µs for each query;
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from math import inf
 from typing import TYPE_CHECKING, Any
 
+from penstock.adapt.arrivals import StreamRate
+from penstock.adapt.causes import Circumstances
+from penstock.control.lifecycle import State
+from penstock.control.waiting import Waits, waited_for
 from penstock.engines.spark.failing import Failing
+from penstock.engines.spark.operators.base import TIMELESS, UNKNOWN
 from penstock.engines.spark.results.measures import QueryMeasures
-from penstock.engines.spark.results.staleness import Passing, Waiting, passing, selectivity, waiting_stale_s
-from penstock.engines.spark.status.query_states import PartState, QueryFacts, query_state, stream_state
+from penstock.engines.spark.results.staleness import Waiting, selectivity, waiting_stale_s
+from penstock.engines.spark.runtime.holding import remembered_now, waiting_now
+from penstock.engines.spark.status.judging import Standing, judged, measured_in_life, measured_lately
+from penstock.engines.spark.status.query_states import (
+    PartState,
+    QueryFacts,
+    QueryState,
+    query_state,
+    stream_state,
+)
+from penstock.engines.spark.status.running import Moment, Running
 from penstock.engines.spark.status.status import PartStatus, QueryStatus, Status, StreamStatus
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
+from penstock.model.qos import Measured, QoS
+from penstock.policies.layout import UnitPlace
+from penstock.policies.policy import Policy
 from penstock.sql.binding.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -43,17 +62,30 @@ class QueryLook:
     skipped: int
     missed: int
     measures: QueryMeasures
+    charged_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class StreamLook:
-    """One stream as it is now: where its log ends, and what did not fit."""
+    """One stream as it is now: where its log ends, how far its time has come, and what did not fit."""
 
     rows: int
     late: int
     bad: int
     ended: bool
     problem: str = ""
+    mark: int = UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class UnitLook:
+    """A unit, how the partition that it is in is run, and what it does now."""
+
+    place: UnitPlace
+    partition: str
+    policy: Policy
+    priority: float
+    state: State = State.SUSPENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +96,12 @@ class Look:
     catalog: Catalog
     graph: Graph
     planned: Graph  # with those that have not begun
-    units: tuple[tuple[str, ...], ...]
+    units: tuple[UnitLook, ...]
     measured: frozenset[tuple[str, ...]]  # the units whose estimates are fitted to steps
     estimates: Estimates
     waiting: tuple[Waiting, ...]
+    state_bytes: Mapping[str, int]  # of each operator that remembers anything
+    rates: Mapping[str, StreamRate]
     queries: Mapping[str, QueryLook]
     streams: Mapping[str, StreamLook]
     failing: Mapping[str, Mapping[str, Failing]]  # by kind: stream, table, sink
@@ -75,18 +109,8 @@ class Look:
     held_bytes: int
     totals: Totals
     policy: str
-
-
-def waiting_now(coordinator: Coordinator) -> tuple[Waiting, ...]:
-    """All batches that some unit has not finished."""
-    found = []
-    for port, queue in coordinator.control.queues.items():
-        for reader in queue.readers:
-            if reader.cursor < queue.tail:
-                operators = tuple(edge.reader for edge in reader.edges)
-                batches = tuple(queue.slice(reader.cursor, queue.tail))
-                found.append(Waiting(port.node, operators, batches))
-    return tuple(found)
+    scheduling: str
+    waits: Waits  # what waits for the time of which streams
 
 
 def look(
@@ -127,21 +151,31 @@ def look(
             coordinator.skipped.counts.get(name, 0),
             results.missing.of(life),
             results.measures[name].copy() if begun else _NOTHING,
+            coordinator.charging.charges.queries.get(name, 0.0),
         )
     streams = {}
     for name, feed in feeds.items():
         standing = coordinator.intake.standings.get(name, feed.standing)
         problem = "; ".join(feed.source.problems) if feed.source is not None else ""
-        streams[name] = StreamLook(standing.offset, standing.late, standing.bad, standing.ended, problem)
+        streams[name] = StreamLook(
+            standing.offset, standing.late, standing.bad, standing.ended, problem, standing.mark
+        )
+    now_s = time.time()
     return Look(
-        time.time(),
+        now_s,
         catalog,
         control.graph,
         sharing.plans.graph,
-        tuple(unit.place.unit.operators for unit in control.units.values()),
+        tuple(
+            UnitLook(unit.place, one.name, one.policy, one.priority, unit.state)
+            for one in control.partitions
+            for unit in one.units
+        ),
         coordinator.monitor.measured,
         control.estimates,
         waiting_now(coordinator),
+        remembered_now(coordinator),
+        coordinator.arrivals.rates(now_s),
         queries,
         streams,
         failing,
@@ -149,18 +183,17 @@ def look(
         coordinator.store.held_bytes,
         replace(coordinator.totals),
         control.policy.text,
+        control.threads.kind,
+        coordinator.progress.waiting.waits,
     )
 
 
 def status(look: Look) -> Status:
     """What people look at, worked out of a look. Any thread may do it."""
-    by_operator: dict[str, list[Waiting]] = {}
-    for one in look.waiting:
-        for operator in one.operators:
-            by_operator.setdefault(operator, []).append(one)
-    runs = {one.runs_as for one in look.queries.values()}
-    running = {name: _Running(look, name, by_operator) for name in runs if name in look.graph.members}
+    running = Moment(look).running
     nothing: Mapping[str, StreamLook] = {}
+    marks = {name: one.mark for name, one in look.streams.items() if not one.ended and one.mark < TIMELESS}
+    behind = waited_for(look.waits, marks)
     streams = {
         name: StreamStatus(
             name,
@@ -174,6 +207,9 @@ def status(look: Look) -> Status:
             found.bad if found is not None else 0,
             look.failing.get("stream", {}).get(name),
             found.problem if found is not None else "",
+            _moment(found.mark) if found is not None else None,
+            name in behind,
+            look.rates[name].lately_per_s if name in look.rates else 0.0,
         )
         for name, found in ((name, look.streams.get(name)) for name in look.catalog.streams)
     }
@@ -188,7 +224,16 @@ def status(look: Look) -> Status:
         streams,
         _parts("table", look.catalog.tables, look),
         _parts("sink", look.catalog.sinks, look),
+        look.scheduling,
     )
+
+
+def _moment(mark: int) -> datetime | None:
+    """A watermark, if it is a time that people write."""
+    try:
+        return datetime.fromtimestamp(mark / 1e6, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
 
 
 def _parts(kind: str, known: Mapping[str, object], look: Look) -> dict[str, PartStatus]:
@@ -200,66 +245,65 @@ def _parts(kind: str, known: Mapping[str, object], look: Look) -> dict[str, Part
     }
 
 
-class _Running:
-    """What control runs, which may be many queries as one: what waits for it, and how rows pass it."""
-
-    def __init__(self, look: Look, name: str, by_operator: Mapping[str, list[Waiting]]) -> None:
-        self._look = look
-        graph, members = look.graph, look.graph.members[name]
-        found = {id(one): one for operator in members for one in by_operator.get(operator, ())}
-        self.own = set(members)
-        self.waiting = list(found.values())
-        self.bytes = sum(one.bytes for one in self.waiting)
-        self.passing: Passing = passing(graph, members, look.estimates)
-        self.believed = self.passing.of_stream(graph)
-        self.streams = [member for member in members if graph.is_source(member)]
-        #: The offset of each stream up to which rows have passed.
-        self.reached = {
-            stream: look.streams[stream].rows for stream in self.streams if stream in look.streams
-        }
-        for one in self.waiting:
-            for batch in one.batches:
-                if batch.leaf in self.reached:
-                    self.reached[batch.leaf] = min(self.reached[batch.leaf], batch.lo)
-
-    @property
-    def through(self) -> bool:
-        """Whether its streams have ended, and nothing of them waits."""
-        ended = [self._look.streams[name].ended for name in self.streams if name in self._look.streams]
-        return bool(ended) and all(ended) and not self.waiting
-
-    def passed(self, starts: Mapping[str, int]) -> int:
-        """How many rows have passed, from those offsets on."""
-        return sum(max(0, self.reached.get(stream, lo) - lo) for stream, lo in starts.items())
-
-
-def _query(look: Look, name: str, one: QueryLook, running: _Running | None) -> QueryStatus:
-    measures, facts = one.measures, one.facts
-    waiting_s, waiting_rows, streams = 0.0, 0, [] if running is None else running.streams
+def _query(look: Look, name: str, one: QueryLook, running: Running | None) -> QueryStatus:
+    measures, facts, qos = one.measures, one.facts, look.catalog.queries[name].qos
+    waiting_rows, matching, streams = 0, 1.0, [] if running is None else running.streams
+    standing = Standing(measures, 0.0)
     if running is not None and not facts.gone:
         facts = replace(facts, through=running.through)
         waiting_rows = round(sum(w.rows_between(one.starts, one.ends).sum() for w in running.waiting))
-        measured = selectivity(
+        matching = selectivity(
             one.rows - one.rows_before, running.passed(one.starts), running.believed / one.members
         )
-        chances = [(w, running.passing.chance(w, measured, running.own)) for w in running.waiting]
+        chances = [(w, running.passing.chance(w, matching, running.own)) for w in running.waiting]
+        standing = Standing(measures, running.queue_bytes + running.state_bytes)
         if facts.begun:
-            waiting_s = waiting_stale_s(chances, one.starts, one.ends, measures.counted_to_s, look.at_s)
+            where = chances, one.starts, one.ends
+            stale_s = waiting_stale_s(*where, measures.counted_to_s, look.at_s)
+            age_s = waiting_stale_s(*where, -inf, look.at_s) if qos.latency_s is not None else 0.0
+            standing = replace(standing, waiting_stale_s=stale_s, waiting_s=age_s)
+    state = query_state(facts)
+    end_s = _end_s(look, measures, streams) if state is QueryState.ended else look.at_s
+    got = _measured(end_s, qos, standing, state) if facts.begun else (Measured(), Measured())
+    circumstances = Circumstances(
+        facts.held,
+        one.failure,
+        selectivity=matching,
+        most=measures.most_bytes,
+        ended=state is QueryState.ended,
+    )
+    lately, in_life = (judged(qos, measured, circumstances, running) for measured in got)
     known = [look.streams[stream] for stream in streams if stream in look.streams]
     return QueryStatus(
         name,
-        look.catalog.queries[name].qos,
+        qos,
         one.rows,
         measures.latencies,
-        measures.staleness(look.at_s, waiting_s) if facts.begun else 0.0,
+        measures.staleness(end_s, standing.waiting_stale_s) if facts.begun else 0.0,
         measures.stale_s,
-        0.0 if running is None else running.bytes,
+        0.0 if running is None else running.queue_bytes,
         one.missed,
         sum(stream.bad for stream in known),
         one.failure,
-        query_state(facts),
+        state,
         waiting_rows,
-        waiting_s,
+        standing.waiting_stale_s,
         one.skipped,
         one.runs_as,
+        0.0 if running is None else running.state_bytes,
+        lately,
+        in_life,
+        one.charged_s,
     )
+
+
+def _measured(end_s: float, qos: QoS, one: Standing, state: QueryState) -> tuple[Measured, Measured]:
+    """What a query gets lately and has got in its life, which is the same once it has ended."""
+    life = measured_in_life(one, end_s)
+    return (life if state is QueryState.ended else measured_lately(qos, one, end_s)), life
+
+
+def _end_s(look: Look, measures: QueryMeasures, streams: Sequence[str]) -> float:
+    """When a query had ended by itself: with the last row that came, or its last result."""
+    arrived = [look.rates[stream].last_s for stream in streams if stream in look.rates]
+    return max(measures.counted_to_s, *arrived) if arrived else look.at_s

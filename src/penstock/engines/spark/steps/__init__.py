@@ -9,6 +9,8 @@
 | the table of constants that rows are joined with for a shared query | `rosters` |
 | watermarks from a unit's inputs to its outputs | `watermarks` |
 | how far operators have come, and what they remember | `progress` |
+| what a job makes on its way, and for which operator | `stages` |
+| what operators of one job cost and let pass, by samples | `profiling`, `probing`, `sizes` |
 | which members or rows make a step fail | `bisection`, `skipping`, `skipped` |
 
 Not here: what each operator is (`operators`), who runs a step and when (`runtime`). May import `session`,

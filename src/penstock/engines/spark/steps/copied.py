@@ -41,7 +41,7 @@ class Rows:
 
     def origin(self, expression: str) -> str | None:
         """The column that went in, if the expression is nothing but a copy of it."""
-        name = _plain_column(expression)
+        name = plain_column(expression)
         return self.origins.get(name) if name is not None else None
 
     def through(self, columns: Sequence[Column]) -> dict[str, str]:
@@ -101,7 +101,7 @@ def select(columns: Sequence[Column], rows: Rows) -> tuple[str, Output]:
 
 
 @lru_cache(maxsize=10_000)
-def _plain_column(expression: str) -> str | None:
+def plain_column(expression: str) -> str | None:
     """The name of a column, if that is all there is."""
     tree = parse_expression(expression)
     return tree.name if isinstance(tree, exp.Column) and not tree.table else None

@@ -45,7 +45,7 @@ class Jobs:
     """Prepared jobs, by what they do."""
 
     def __init__(self, spark: SparkSession, root: Path) -> None:
-        self._spark = spark
+        self.spark = self._spark = spark
         self._root = root
         self._local = is_local(spark)
         self._lock = threading.Lock()
@@ -93,6 +93,11 @@ class Job(ABC):
     @abstractmethod
     def run(self, tables: Mapping[str, pa.Table]) -> pa.Table:
         """What comes out."""
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the plan is there already, and is used again."""
+        return False
 
     @property
     def key(self) -> object:
@@ -164,8 +169,8 @@ class FileJob(Job):
         shutil.rmtree(self._root, ignore_errors=True)
 
     @property
-    def planned_once(self) -> bool:
-        """Whether the plan is used again."""
+    def is_planned(self) -> bool:
+        """Whether the plan is there already, and is used again."""
         return self._planned is not None
 
     def _path(self, name: str) -> Path:

@@ -11,8 +11,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict
 
 from penstock.control.commands import Take
+from penstock.control.waiting import Waiting
 from penstock.engines.spark.operators.base import END, UNKNOWN
 from penstock.engines.spark.operators.layouts import Layouts, Needs, layouts
+from penstock.engines.spark.operators.waiting import waits_for_time
 from penstock.engines.spark.steps.steps import Known, Result
 from penstock.engines.spark.steps.watermarks import Outputs, Watermarks, exit_marks, output_mark, raise_to
 from penstock.engines.spark.storage.commit_log import CommitLog
@@ -36,6 +38,7 @@ class Progress:
         self.outputs: Outputs = {}
         self.pushed: dict[Port, int] = {}  # the watermark that readers of a queue have been told
         self.asked: dict[str, Needs] = {}
+        self.waiting = Waiting()
 
     def of(self, operators: Collection[str]) -> Known:
         """A copy of what is known of some operators."""
@@ -56,6 +59,7 @@ class Progress:
         before = self.states.get(name, OperatorState())
         self._garbage.extend(p.ref.name for p in before.pieces if p.ref.name not in kept)
         self.states[name] = state
+        self.waiting.put(name, self._waits(name, state))
         self._log.put_state(name, state, self.outputs.get(name, UNKNOWN))
 
     def put_mark(self, name: str, slot: int, mark: int) -> None:
@@ -125,6 +129,10 @@ class Progress:
         self.asked = dict(self.layouts.asked)
         self._log.set("asked", {name: asdict(needs) for name, needs in self.asked.items()})
         self.graph = graph
+        self.waiting.use(graph, [name for name, state in self.states.items() if self._waits(name, state)])
+
+    def _waits(self, name: str, state: OperatorState) -> bool:
+        return name in self.graph.nodes and waits_for_time(self.graph.nodes[name].operator, state)
 
     def forget_queues(self, there: Collection[Port]) -> None:
         """Only these queues are left."""

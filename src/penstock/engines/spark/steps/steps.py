@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.adapt.observations import PartTiming, RowCounts, RowSizes, StepObservation
 from penstock.control.commands import Take
 from penstock.engines.spark.ingest.stamping import read_late
 from penstock.engines.spark.operators.base import (
@@ -28,6 +29,7 @@ from penstock.engines.spark.operators.layouts import Layouts
 from penstock.engines.spark.steps.prepared import Job, Jobs
 from penstock.engines.spark.steps.rosters import Roster, bucketed
 from penstock.engines.spark.steps.skipping import LeftOut, Skipped, in_train, without
+from penstock.engines.spark.steps.stages import known_rows, passed
 from penstock.engines.spark.steps.units import (
     Compiler,
     JobPlan,
@@ -38,7 +40,7 @@ from penstock.engines.spark.steps.units import (
     entry_inputs,
 )
 from penstock.engines.spark.steps.watermarks import Outputs, Watermarks, raise_to, spread
-from penstock.engines.spark.storage.records import OperatorState, StoredBatch
+from penstock.engines.spark.storage.records import OperatorState
 from penstock.engines.spark.storage.store import Ref, Store
 from penstock.model.batch import Batch
 from penstock.model.graph import Edge, Graph, Port
@@ -55,6 +57,37 @@ class Known:
     states: Mapping[str, OperatorState]
 
 
+@dataclass(frozen=True, slots=True)
+class PartRun:
+    """A part of a step that was one job: what it was given, for whoever wants to look closer at it.
+
+    `brought` are the inputs with the step's own rows; `came_out` is rows and bytes, by stage.
+    """
+
+    key: str
+    part: JobPlan
+    given: Mapping[str, pa.Table]
+    brought: tuple[str, ...]
+    seconds: float
+    came_out: Mapping[str, tuple[int, int]]
+    releases: str | None = None
+
+    @property
+    def rows(self) -> int:
+        """Rows that went in."""
+        return sum(self.given[name].num_rows for name in self.brought)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The operators that it runs, as far as they are in the job."""
+        return tuple(dict.fromkeys(stage.operator for stage in self.part.stages))
+
+    def known(self) -> dict[str, int]:
+        """Rows by name, as far as they follow from what went in and came out."""
+        rows = {name: self.given[name].num_rows for name in self.brought}
+        return known_rows(self.part.stages, rows | {name: out[0] for name, out in self.came_out.items()})
+
+
 @dataclass(slots=True)
 class Result:
     """What a step came to, to be committed."""
@@ -69,6 +102,17 @@ class Result:
     seconds: float = 0.0
     rows: int = 0
     skipped: tuple[Skipped, ...] = ()  # rows that the query left out, since it cannot process them
+    entered: dict[Port, int] = field(default_factory=dict)  # rows by queue
+    parts: list[PartRun] = field(default_factory=list)
+    timings: list[PartTiming] = field(default_factory=list)
+    passed: list[RowCounts] = field(default_factory=list)
+    weighed: list[RowSizes] = field(default_factory=list)
+
+    def seen(self, unit: tuple[str, ...]) -> StepObservation:
+        """What is to be told of the step."""
+        return StepObservation(
+            unit, self.entered, tuple(self.timings), tuple(self.passed), tuple(self.weighed)
+        )
 
 
 #: A stored relation's versions up to an epoch.
@@ -132,7 +176,9 @@ class UnitRunner:
     def rows(self, port: Port, batches: list[Batch]) -> pa.Table:
         """Batches of a queue as its port lays them out."""
         layout = self.layouts.ports[port]
-        parts = [read_late(self.store.get(batch.ref.ref)) for batch in batches]
+        parts = [
+            read_late(self.store.get(batch.ref.ref)).slice(batch.first_row, batch.rows) for batch in batches
+        ]
         if batches[0].ref.stream < 0:
             parts = [_filled(part, layout) for part in parts]
             return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
@@ -169,7 +215,7 @@ class _Step:
         began = time.perf_counter()
         result, place, graph = self._result, self._of.place, self._of.graph
         before = dict(self._marks)
-        self._enter(takes)
+        self._enter(takes, began)
         for name in place.unit.operators:
             if name in self._of.stateful:
                 slots = range(len(graph.nodes[name].inputs))
@@ -183,7 +229,7 @@ class _Step:
         result.seconds = time.perf_counter() - began
         return result
 
-    def _enter(self, takes: tuple[Take, ...]) -> None:
+    def _enter(self, takes: tuple[Take, ...], began_s: float) -> None:
         """The job over the train's rows, and the watermarks that came with them."""
         tables: dict[Port, list[pa.Table]] = {}
         edges: list[Edge] = []
@@ -191,14 +237,19 @@ class _Step:
         self._epoch = max(h.epoch for h in held)
         for take in takes:
             port = take.edges[0].port
-            self._closings.append(_closing([batch.ref for batch in take.batches]))
+            self._closings.append(_closing(take.batches))
+            whole = [batch.ref.mark for batch in take.batches if batch.complete]
             for edge in take.edges:
                 key = edge.reader, edge.slot
-                raise_to(self._marks, key, take.batches[-1].ref.mark)
+                raise_to(self._marks, key, whole[-1] if whole else UNKNOWN)
                 self._result.entry_marks[key] = self._marks.get(key, UNKNOWN)
             full = [batch for batch in take.batches if batch.ref.ref is not None]
             if full:
                 edges += take.edges
+                refs = [batch.ref.ref for batch in full]
+                self._result.weighed.append(
+                    RowSizes(port, sum(ref.rows for ref in refs), sum(ref.bytes for ref in refs))
+                )
                 rows = without(self._of.rows(port, full), full, self._of.left_out.get(port.node, {}))
                 tables.setdefault(port, []).append(rows)
         if not edges:
@@ -206,9 +257,20 @@ class _Step:
         reading = tuple(sorted(set(edges), key=lambda edge: (edge.port, edge.reader, edge.slot)))
         named = {name: pa.concat_tables(tables[port]) for port, name in entry_inputs(reading).items()}
         self._result.rows = sum(table.num_rows for table in named.values())
-        self._job(*self._of.part(reading, lambda: self._of.compiler.entry(reading)), named)
+        for port, name in entry_inputs(reading).items():
+            self._result.entered[port] = named[name].num_rows
+        part, job = self._of.part(reading, lambda: self._of.compiler.entry(reading))
+        self._job(part, job, named, f"enter {' '.join(map(_name, self._result.entered))}", began_s)
 
-    def _job(self, part: JobPlan, job: Job, tables: Mapping[str, pa.Table]) -> None:
+    def _job(
+        self,
+        part: JobPlan,
+        job: Job,
+        tables: Mapping[str, pa.Table],
+        key: str,
+        began_s: float,
+        releases: str | None = None,
+    ) -> None:
         """Runs a part; what comes out goes where it belongs."""
         given = part.inputs(tables)
         for name, alias in part.relations.items():
@@ -225,6 +287,24 @@ class _Step:
             outputs = part.without_job(given)
         for target, table in outputs.items():
             self._put(target, table)
+        self._note(
+            PartRun(
+                key,
+                part,
+                given,
+                tuple(tables),
+                time.perf_counter() - began_s,
+                {part.ends[target]: (table.num_rows, table.nbytes) for target, table in outputs.items()},
+                releases,
+            )
+        )
+
+    def _note(self, run: PartRun) -> None:
+        """What is known of a part without asking further."""
+        result = self._result
+        result.parts.append(run)
+        result.timings.append(PartTiming(run.key, run.operators, run.rows, run.seconds, run.releases))
+        result.passed += passed(run.part.stages, run.known(), run.rows)
 
     def _roster(self, name: str) -> Roster:
         """The same throughout a step, whoever comes or goes meanwhile."""
@@ -266,13 +346,19 @@ class _Step:
         arrived = {slot: pa.concat_tables(parts) for slot, parts in self._arrived.pop(name, {}).items()}
         slots = range(len(self._of.graph.nodes[name].inputs))
         marks = tuple(self._marks.get((name, slot), UNKNOWN) for slot in slots)
+        began_s = time.perf_counter()
         turn = operator.advance(self._states.get(name, OperatorState()), arrived, marks, self)
+        rows = sum(table.num_rows for table in arrived.values())
+        self._result.timings.append(
+            PartTiming(f"advance {name}", (name,), rows, time.perf_counter() - began_s, is_job=False)
+        )
         self._result.states[name] = turn.state
         self._outputs[name] = max(turn.mark, self._outputs.get(name, UNKNOWN))
         for release in turn.releases:
             make = partial(self._of.compiler.release, name, release.variant)
+            began_s = time.perf_counter()
             part, job = self._of.part((name, release.variant), make)
-            self._job(part, job, release.tables)
+            self._job(part, job, release.tables, f"release {name} {release.variant}", began_s, name)
 
     # --- what a stateful operator may do (`Tools`) ---
 
@@ -300,10 +386,15 @@ class _Step:
         self._result.jobs += 1
 
 
-def _closing(held: list[StoredBatch]) -> tuple[np.ndarray, np.ndarray]:
-    """The watermarks that a train brought, and when each came."""
-    marks = np.maximum.accumulate(np.array([h.mark for h in held], dtype=np.int64))
-    return marks, np.array([h.arrived_us for h in held], dtype=np.int64)
+def _name(port: Port) -> str:
+    return f"{port.node}.{port.output}"
+
+
+def _closing(batches: Sequence[Batch]) -> tuple[np.ndarray, np.ndarray]:
+    """The watermarks that a train brought, and when each came; a part of a batch brings none but the last."""
+    marks = np.array([batch.ref.mark if batch.complete else UNKNOWN for batch in batches], dtype=np.int64)
+    arrived = np.array([batch.ref.arrived_us for batch in batches], dtype=np.int64)
+    return np.maximum.accumulate(marks), arrived
 
 
 def _of_stream(table: pa.Table, batches: list[Batch], layout: RowLayout) -> pa.Table:

@@ -29,6 +29,7 @@ from penstock.engines.spark.operators.layouts import Layouts, takes_late_rows
 from penstock.engines.spark.steps import copied
 from penstock.engines.spark.steps.copied import Kept, Output, Rows
 from penstock.engines.spark.steps.rosters import BUCKET, FROM, STREAM, TO, Index, index_of
+from penstock.engines.spark.steps.stages import REMEMBERED, Stage
 from penstock.model.graph import Edge, Graph, Port
 from penstock.model.operators import (
     Aggregate,
@@ -42,7 +43,7 @@ from penstock.model.operators import (
     Split,
     Union,
 )
-from penstock.model.schema import Schema
+from penstock.model.schema import Field, Schema
 from penstock.model.unit import Unit
 from penstock.policies.layout import UnitPlace
 
@@ -102,6 +103,9 @@ class JobPlan:
     rosters: tuple[RosterUse, ...]
     together: bool  # whether rows must meet in one partition
     numbered: tuple[str, ...] = ()  # inputs whose rows are numbered, for copies
+    stages: tuple[Stage, ...] = ()
+    named: tuple[str, ...] = ()  # the named SELECTs of its text, in the order of stages
+    ends: Mapping[Target, str] = field(default_factory=dict)  # the stage that each target gets
 
     @property
     def needs_job(self) -> bool:
@@ -174,7 +178,8 @@ class Compiler:
         released = self.stateful[node].released(variant)
         text.inputs.update(released.inputs)
         text.together = True
-        text.emit(Port(node), text.add(released.sql))
+        names = text.layout(Port(node)).schema.names
+        text._made(Port(node), text.add(released.sql), (), names, tuple(released.inputs))
         return text.part()
 
 
@@ -214,6 +219,9 @@ class _Text:
     rosters: list[RosterUse] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     together: bool = False
+    stages: list[Stage] = field(default_factory=list)
+    ends: dict[Target, str] = field(default_factory=dict)
+    computed: dict[str, frozenset[str]] = field(default_factory=dict)  # columns by rows, which are no copies
 
     def layout(self, port: Port) -> RowLayout:
         """The columns at a port, within this job."""
@@ -237,6 +245,7 @@ class _Text:
     def put_out(self, target: Target, rows: Rows, columns: Sequence[Column]) -> None:
         """Columns of rows leave the job."""
         self.outputs[target] = copied.select(columns, rows)
+        self.ends[target] = rows.name
 
     def emit(self, port: Port, rows: Rows) -> None:
         """Rows come out of a port: to operators of the unit, queues and sinks."""
@@ -271,7 +280,43 @@ class _Text:
             tuple(self.rosters),
             self.together,
             tuple(name for name, columns in self.inputs.items() if ROW in columns),
+            tuple(self.stages),
+            tuple(self.steps),
+            self.ends,
         )
+
+    def _made(
+        self,
+        port: Port,
+        rows: Rows,
+        inputs: Sequence[str],
+        computed: Iterable[str],
+        beside: Sequence[str] = (),
+        *,
+        same_rows: bool = False,
+    ) -> None:
+        """Rows that an operator puts out: they go on, and how they were made is noted."""
+        layout = self.layout(port)
+        fields = (*layout.schema.fields, *(Field(name, "bigint") for name in layout.hidden if name != ROW))
+        self.computed[rows.name] = frozenset(computed)
+        self.stages.append(
+            Stage(
+                rows.name,
+                port.node,
+                port.output,
+                tuple(inputs),
+                tuple(beside),
+                same_rows,
+                tuple(name for name in layout.schema.names if name in self.computed[rows.name]),
+                fields,
+            )
+        )
+        self.emit(port, rows)
+
+    def _computed(self, rows: Rows, names: Iterable[tuple[str, str]]) -> list[str]:
+        """Which columns are no copies, under other names: pairs of old and new ones."""
+        known = self.computed.get(rows.name, frozenset())
+        return [new for old, new in names if old in known]
 
     def _operator(self, name: str, operator: Operator, slots: list[int]) -> None:
         below = [self.layout(port) for port in self.of.graph.nodes[name].inputs]
@@ -280,35 +325,51 @@ class _Text:
         hidden = [(column, column) for column in output.hidden]
         match operator:
             case Select(predicate=predicate):
-                self.emit(Port(name), self.add(stateless.select(predicate, rows.name, output), rows))
+                made = self.add(stateless.select(predicate, rows.name, output), rows)
+                self._made(Port(name), made, [rows.name], self.computed.get(rows.name, ()))
             case Project(columns=columns):
                 origins = {**rows.through(columns), **rows.renamed(hidden)}
                 select = stateless.project(columns, rows.name, output)
-                self.emit(Port(name), self.add(select, rows, origins, rows.kept))
+                known = self.computed.get(rows.name, frozenset())
+                plain = {column.name: copied.plain_column(column.expression) for column in columns}
+                computed = [new for new, old in plain.items() if old is None or old in known]
+                made = self.add(select, rows, origins, rows.kept)
+                self._made(Port(name), made, [rows.name], computed, same_rows=True)
             case Split(conditions=conditions):
                 for number, condition in enumerate(conditions):
-                    select = stateless.select(condition, rows.name, output)
-                    self.emit(Port(name, number), self.add(select, rows))
+                    made = self.add(stateless.select(condition, rows.name, output), rows)
+                    self._made(Port(name, number), made, [rows.name], self.computed.get(rows.name, ()))
             case Union():
                 inputs = [(slot, self.arriving[name, slot].name, below[slot]) for slot in slots]
                 names = zip(below[slots[0]].schema.names, output.schema.names, strict=True)
                 kept = [(TIME, TIME), (ARRIVED, ARRIVED)]  # others may be this operator's
                 origins = rows.renamed([*names, *kept])
                 of = rows if len(slots) == 1 else None
-                self.emit(Port(name), self.add(stateless.union(inputs, output), of, origins, rows.kept))
+                made = self.add(stateless.union(inputs, output), of, origins, rows.kept)
+                computed = [
+                    new
+                    for slot in slots
+                    for new in self._computed(
+                        self.arriving[name, slot],
+                        zip(below[slot].schema.names, output.schema.names, strict=True),
+                    )
+                ]
+                self._made(Port(name), made, [one for _, one, _ in inputs], computed, same_rows=True)
             case Join(relation=str(roster), roster=True):
                 self.together = True
                 exact = self.of.graph.nodes[name].inputs[0].node in self.of.layouts.logged
                 use = self._roster(roster, operator, rows.name, below[0], exact=exact)
                 tagged = self._tagged(use, operator, self._single(rows.name), below[0], output)
-                names = zip(below[0].schema.names, output.schema.names, strict=False)
-                self.emit(Port(name), self.add(tagged, rows, rows.renamed([*names, *hidden])))
+                pairs = [*zip(below[0].schema.names, output.schema.names, strict=False)]
+                made = self.add(tagged, rows, rows.renamed([*pairs, *hidden]))
+                self._made(Port(name), made, [rows.name], self._computed(rows, pairs), [use.input])
             case Join(relation=str(relation)):
                 self.together = True
                 stored = self._relation(relation, operator)
                 select = stateless.join_relation(operator, self._single(rows.name), stored, below[0], output)
-                names = zip(below[0].schema.names, output.schema.names, strict=False)
-                self.emit(Port(name), self.add(select, rows, rows.renamed([*names, *hidden])))
+                pairs = [*zip(below[0].schema.names, output.schema.names, strict=False)]
+                made = self.add(select, rows, rows.renamed([*pairs, *hidden]))
+                self._made(Port(name), made, [rows.name], self._computed(rows, pairs), [stored])
             case Aggregate() | Join():
                 for slot in slots:
                     self._remember(name, slot, below[slot])
@@ -367,11 +428,18 @@ class _Text:
         kept: Kept = "on time" if on_time and arriving.kept != "some" else arriving.kept
         rows = self.add(f"SELECT {listed} FROM {arriving.name}{on_time}", arriving, kept=kept)
         select = self.of.stateful[name].remember(slot, rows.name)
+        taken = Stage(rows.name, name, REMEMBERED, (arriving.name,), same_rows=True)
         if select is None:
             self.put_out(ToState(name, slot), rows, stateless.as_they_are(columns))
+            known = self.computed.get(arriving.name, frozenset())
+            self.stages.append(replace(taken, computed=tuple(one for one in columns if one in known)))
         else:
             self.together = True
             self.outputs[ToState(name, slot)] = select, Output(())
+            self.stages.append(taken)
+            folded = f"k{len(self.stages)}"
+            self.stages.append(Stage(folded, name, REMEMBERED, (rows.name,), select=select))
+            self.ends[ToState(name, slot)] = folded
 
 
 def _tagged(selects: list[str]) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -25,13 +26,14 @@ from penstock.engines.spark.storage.records import (
     MemberRows,
     OperatorState,
     Piece,
+    PushKey,
     StoredBatch,
 )
 from penstock.engines.spark.storage.store import Ref
-from penstock.errors import EngineError
+from penstock.errors import EngineError, StateInUseError
 from penstock.model.batch import Batch
 
-_VERSION = 6
+_VERSION = 9
 _SKIPPED = """
 CREATE TABLE skipped (n INTEGER PRIMARY KEY, query TEXT NOT NULL, stream TEXT NOT NULL,
     position INTEGER NOT NULL, reason TEXT NOT NULL, text TEXT NOT NULL, UNIQUE (query, stream, position));
@@ -44,19 +46,26 @@ _SHARING = """
 CREATE TABLE sharing_query (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE sharing_host (name TEXT PRIMARY KEY, record TEXT NOT NULL) WITHOUT ROWID;
 """
+_PUSH_KEY = """
+CREATE TABLE push_key (stream TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, rows INTEGER NOT NULL,
+    at_s REAL NOT NULL, PRIMARY KEY (stream, key)) WITHOUT ROWID;
+CREATE INDEX push_key_at ON push_key (at_s);
+"""
 _TABLES = f"""
+{_PUSH_KEY}
 {_KNOWN_FILE}
 {_SHARING}
 {_SKIPPED}
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL);
+CREATE TABLE statement (n INTEGER PRIMARY KEY, sql TEXT NOT NULL, at_s REAL NOT NULL,
+    namespace TEXT);
 CREATE TABLE query (name TEXT PRIMARY KEY, n INTEGER NOT NULL, plan TEXT NOT NULL, life TEXT NOT NULL);
 CREATE TABLE stream (name TEXT PRIMARY KEY, number INTEGER NOT NULL, standing TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE batch (queue TEXT NOT NULL, n INTEGER NOT NULL, batch TEXT NOT NULL, PRIMARY KEY (queue, n))
     WITHOUT ROWID;
 CREATE TABLE unit (place INTEGER PRIMARY KEY, n INTEGER NOT NULL, operators TEXT NOT NULL);
 CREATE TABLE reader (unit INTEGER NOT NULL, queue TEXT NOT NULL, read INTEGER NOT NULL,
-    PRIMARY KEY (unit, queue)) WITHOUT ROWID;
+    rows INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (unit, queue)) WITHOUT ROWID;
 CREATE TABLE state (operator TEXT PRIMARY KEY, state TEXT NOT NULL, mark INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE mark (operator TEXT NOT NULL, slot INTEGER NOT NULL, mark INTEGER NOT NULL,
     PRIMARY KEY (operator, slot)) WITHOUT ROWID;
@@ -85,6 +94,9 @@ CREATE TABLE registration (reader TEXT PRIMARY KEY, query TEXT NOT NULL, name TE
     3: _KNOWN_FILE,
     4: _SKIPPED,
     5: _SHARING,
+    6: "ALTER TABLE reader ADD COLUMN rows INTEGER NOT NULL DEFAULT 0;",
+    7: _PUSH_KEY,
+    8: "ALTER TABLE statement ADD COLUMN namespace TEXT;",
 }
 
 
@@ -94,6 +106,7 @@ class CommitLog:
     def __init__(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._db = sqlite3.connect(path, timeout=1.0, isolation_level=None, check_same_thread=False)
+        self._asking = threading.Lock()  # for what threads other than the one writer ask
         try:
             self._open(path.parent)
         except BaseException:
@@ -111,9 +124,11 @@ class CommitLog:
             self._db.execute("COMMIT")
         except sqlite3.DatabaseError as error:
             if "locked" in str(error):
-                why = "is in use by another process; stop that one first, or choose another directory"
-            else:
-                why = f"cannot be opened ({error}); choose another directory"
+                raise StateInUseError(
+                    f"the state in {directory} is in use by another process; stop that one first, or choose "
+                    "another directory"
+                ) from None
+            why = f"cannot be opened ({error}); choose another directory"
             raise EngineError(f"the state in {directory} {why}") from None
         if found == 0:
             self._db.executescript(f"BEGIN; {_TABLES} PRAGMA user_version = {_VERSION}; COMMIT;")
@@ -122,6 +137,11 @@ class CommitLog:
             script = f"BEGIN; {_MIGRATIONS[found]} PRAGMA user_version = {found + 1}; COMMIT;"
             self._db.executescript(script)
             found += 1
+        if found > _VERSION:
+            raise EngineError(
+                f"the state in {directory} was written by a newer Penstock (format {found}; this one reads "
+                f"up to {_VERSION}); upgrade Penstock, or choose another directory"
+            )
         if found != _VERSION:
             raise EngineError(
                 f"the state in {directory} was written by another version of Penstock (format {found}, not "
@@ -174,13 +194,14 @@ class CommitLog:
 
     # --- statements and queries ---
 
-    def add_statement(self, sql: str, at_s: float) -> None:
-        """A statement that was accepted."""
-        self._db.execute("INSERT INTO statement (sql, at_s) VALUES (?, ?)", (sql, at_s))
+    def add_statement(self, sql: str, at_s: float, namespace: str | None = None) -> None:
+        """A statement that was accepted, and in which namespace; None is the whole engine."""
+        row = (sql, at_s, namespace)
+        self._db.execute("INSERT INTO statement (sql, at_s, namespace) VALUES (?, ?, ?)", row)
 
-    def statements(self) -> list[tuple[str, float]]:
-        """All accepted statements in order, with when."""
-        return self._db.execute("SELECT sql, at_s FROM statement ORDER BY n").fetchall()
+    def statements(self) -> list[tuple[str, float, str | None]]:
+        """All accepted statements in order, with when, and in which namespace."""
+        return self._db.execute("SELECT sql, at_s, namespace FROM statement ORDER BY n").fetchall()
 
     def put_query(self, name: str, plan: str, life: Mapping[str, Any]) -> None:
         """A query that runs, and what is known of its life: where it started, whether it is suspended."""
@@ -320,8 +341,25 @@ class CommitLog:
         rows = self._db.execute("SELECT path, size, modified_ns FROM known_file WHERE stream = ?", (stream,))
         return [KnownFile(os.fsdecode(path), size, modified_ns) for path, size, modified_ns in rows]
 
+    def add_push_keys(self, stream: str, keys: Iterable[PushKey]) -> None:
+        """Keys of pushes whose rows are recorded with this commit."""
+        rows = [(stream, one.key, one.digest, one.rows, one.at_s) for one in keys]
+        self._db.executemany("INSERT OR REPLACE INTO push_key VALUES (?, ?, ?, ?, ?)", rows)
+
+    def push_key(self, stream: str, key: str) -> PushKey | None:
+        """What was pushed under a key; any thread may ask."""
+        sql = "SELECT key, digest, rows, at_s FROM push_key WHERE stream = ? AND key = ?"
+        with self._asking:
+            row = self._db.execute(sql, (stream, key)).fetchone()
+        return None if row is None else PushKey(*row)
+
+    def forget_push_keys(self, before_s: float) -> None:
+        """Keys of pushes that nobody will repeat."""
+        self._db.execute("DELETE FROM push_key WHERE at_s < ?", (before_s,))
+
     def drop_stream(self, name: str) -> None:
-        """A stream that is no more, its batches, and the files that it has read."""
+        """A stream that is no more, its batches, the files that it has read, and the keys of its pushes."""
+        self._db.execute("DELETE FROM push_key WHERE stream = ?", (name,))
         self._db.execute("DELETE FROM stream WHERE name = ?", (name,))
         self._db.execute("DELETE FROM batch WHERE queue = ?", (name,))
         self._db.execute("DELETE FROM known_file WHERE stream = ?", (name,))
@@ -362,13 +400,14 @@ class CommitLog:
         rows = self._db.execute("SELECT n, operators FROM unit ORDER BY place").fetchall()
         return {n: tuple(json.loads(operators)) for n, operators in rows}
 
-    def put_reader(self, unit: int, queue: str, read: int) -> None:
-        """Up to which batch a unit has read a queue."""
-        self._db.execute("INSERT OR REPLACE INTO reader VALUES (?, ?, ?)", (unit, queue, read))
+    def put_reader(self, unit: int, queue: str, read: int, rows: int) -> None:
+        """Up to which batch a unit has read a queue, and how many rows of that batch."""
+        self._db.execute("INSERT OR REPLACE INTO reader VALUES (?, ?, ?, ?)", (unit, queue, read, rows))
 
-    def readers(self) -> dict[tuple[int, str], int]:
-        """Up to which batch each unit has read each of its queues."""
-        return {(u, q): read for u, q, read in self._db.execute("SELECT unit, queue, read FROM reader")}
+    def readers(self) -> dict[tuple[int, str], tuple[int, int]]:
+        """Up to which batch each unit has read each of its queues, and how many rows of that batch."""
+        found = self._db.execute("SELECT unit, queue, read, rows FROM reader")
+        return {(unit, queue): (read, rows) for unit, queue, read, rows in found}
 
     # --- operators ---
 
@@ -482,6 +521,24 @@ class CommitLog:
         return self._db.execute(
             "SELECT reader, query, name, most FROM registration ORDER BY reader"
         ).fetchall()
+
+
+def accepted_statements(state: Path) -> list[tuple[str, float]]:
+    """The statements of a state of any version that nobody uses, which stays as it is."""
+    path = state / "penstock.db"
+    if not path.exists():
+        return []
+    try:
+        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
+        try:
+            return db.execute("SELECT sql, at_s FROM statement ORDER BY n").fetchall()
+        finally:
+            db.close()
+    except sqlite3.DatabaseError as error:
+        why = f"cannot be read ({error})"
+        if "locked" in str(error):
+            why = "is in use by another process; stop that one first"
+        raise EngineError(f"the state in {state} {why}") from None
 
 
 def _part(text: str | None) -> MemberRows | None:

@@ -45,7 +45,7 @@ class QueueRecords:
         """A unit has read on."""
         for reader in unit.readers:
             name = key(reader.queue.port, graph)
-            self._log.put_reader(unit.index, name, reader.cursor)
+            self._log.put_reader(unit.index, name, reader.cursor, reader.cursor_rows)
             self.sweep(name, reader.queue)
 
     def sweep(self, name: str, queue: Queue) -> None:
@@ -81,7 +81,7 @@ class QueueRecords:
             self._garbage.extend(file for file in self._files.pop(name).values() if file and file not in live)
         for name, queue in there.items():
             for reader in queue.readers:
-                self._log.put_reader(reader.unit.index, name, reader.cursor)
+                self._log.put_reader(reader.unit.index, name, reader.cursor, reader.cursor_rows)
             if _is_stream(name):
                 self.sweep(name, queue)
             else:

@@ -21,6 +21,16 @@ class KnownFile:
 
 
 @dataclass(frozen=True, slots=True)
+class PushKey:
+    """Under which key rows were pushed, so that they are not taken twice: what they were, and when."""
+
+    key: str
+    digest: str
+    rows: int
+    at_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class StoredBatch:
     """What a batch's `ref` is here: its stored table (none without rows), its watermark, when it came.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -184,3 +185,69 @@ def test_traces_that_are_none(tmp_path: Path) -> None:
 def test_event_time_needs_a_time(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="the stream has no time; declare WATERMARK FOR its time column"):
         make(stream("generator", time=None, times="event"), tmp_path)
+
+
+PACES: list[dict[str, str]] = [
+    {"rate": "4/s"},
+    {"rate": "70/s"},
+    {"poisson": "20/s"},
+    {"schedule": "1s at 2/s, 2s at 0/s, 1s at 40/s"},
+    {"times": "event", "speedup": "2"},
+    {"times": "event", "speedup": "100"},
+    {},
+]
+
+
+def test_another_rate_counts_from_when_it_was_set(tmp_path: Path) -> None:
+    source = opened(stream("generator", rate="4/s"), tmp_path, start_us=5 * S)
+    first = source.poll(6 * S + 100_000, 100)
+    assert first is not None
+    assert [(at - 5 * S) / S for at in first.at_us.tolist()] == [0, 0.25, 0.5, 0.75, 1.0]
+    set_ = replace(stream("generator", rate="2/s"), paced_s=6.2)
+    source = opened(set_, tmp_path, first.position, start_us=7 * S)
+    second = source.poll(8 * S, 3)
+    assert second is not None
+    # Due while the source was made anew: they come when it is there.
+    assert [(at - 5 * S) / S for at in second.at_us.tolist()] == [2.0, 2.0, 2.2]
+    again = opened(set_, tmp_path, second.position, start_us=8 * S)
+    third = again.poll(9 * S, 10)
+    assert third is not None
+    assert [(at - 5 * S) / S for at in third.at_us.tolist()] == [3.0, 3.2, 3.7]
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(PACES),
+    st.sampled_from(PACES),
+    st.integers(1, 6 * S),
+    st.lists(st.integers(1, 40), min_size=1, max_size=4),
+)
+def test_a_pace_that_was_changed_goes_on_as_if_nothing_had_happened(
+    before: dict[str, str], after: dict[str, str], changed_us: int, steps: list[int]
+) -> None:
+    made = {"rows": "120", "columns__t": "time(100ms)", "columns__n": "sequence"}
+    source = opened(stream("generator", **made, **before), Path())
+    arrived = source.poll(changed_us, 50)
+    if arrived is None:
+        return
+    new = replace(stream("generator", **made, **after), paced_s=changed_us / S)
+
+    def rest(takes: list[int]) -> list[tuple[int, int]]:
+        """When the rest arrives, with a new source after each of some steps."""
+        position, found = arrived.position, []
+        for most in takes:
+            one = opened(new, Path(), position, start_us=0)
+            part = one.poll(10**13, most)
+            if part is None:
+                return found
+            position = part.position
+            found += [*zip(part.table["n"].to_pylist(), part.at_us.tolist(), strict=True)]
+        for part in drained(opened(new, Path(), position, start_us=0), 1000, 10**13):
+            found += [*zip(part.table["n"].to_pylist(), part.at_us.tolist(), strict=True)]
+        return found
+
+    whole = rest([])
+    assert whole == rest(steps)
+    assert [n for n, _ in whole] == list(range(arrived.table.num_rows, 120))
+    assert all(changed_us <= at for _, at in whole)
+    assert [at for _, at in whole] == sorted(at for _, at in whole)

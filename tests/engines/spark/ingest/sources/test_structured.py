@@ -77,6 +77,29 @@ def test_batches_wait_until_they_are_logged_and_come_once(spark: SparkSession, t
     source.close()
 
 
+def test_it_is_quiet_once_spark_finds_nothing_more(spark: SparkSession, tmp_path: Path) -> None:
+    """How far the time of what comes later is, Spark cannot know; but whether something is on its way."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("a\n")
+    source = make(stream("text", Schema.of(value="string"), path=str(tmp_path / "in")), tmp_path)
+    assert isinstance(source, StructuredSource)
+    source.attach(spark, tmp_path / "checkpoint")
+    source.open(None, wall_us())
+    arrived = polled(source)
+    assert source.quiet_us(wall_us()) is None  # Spark is not through with that batch
+    for ticket in arrived.tickets:
+        ticket.complete()
+    until = time.monotonic() + 60
+    began_us = wall_us()
+    while (source.quiet_us(wall_us()) or 0) < began_us:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    assert source.quiet_us(began_us) == began_us  # not later than it is
+    assert source.reached_us(wall_us()) is None
+    source.close()
+    assert source.quiet_us(wall_us()) is None
+
+
 def test_what_spark_cannot_read_is_said(spark: SparkSession, tmp_path: Path) -> None:
     for format_, message in (
         ("carrier-pigeon", "stream 's': Spark cannot read format 'carrier-pigeon': "),

@@ -114,6 +114,14 @@ class Arriving:
             return now_us
         return now_us + (BUSY_LOOK_US if now_us - self._last_us < BUSY_US else LOOK_US)
 
+    def reached_us(self, now_us: int) -> int | None:  # noqa: ARG002
+        """Nobody knows what is in files that have not come."""
+        return None
+
+    def quiet_us(self, now_us: int) -> int | None:
+        """Now, if no file is left to read, nor one that could not be read so far."""
+        return None if self._has_more() or self._aside else now_us
+
     def close(self) -> None:
         """Closes the file."""
         self._walk.close()

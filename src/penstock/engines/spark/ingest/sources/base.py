@@ -9,15 +9,15 @@ for rows that come from outside, never looks at a clock.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.engines.spark.storage.records import KnownFile
+from penstock.engines.spark.storage.records import KnownFile, PushKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +29,48 @@ class BadRow:
     place: str
 
 
-class Ticket:
-    """The receipt for rows that somebody waits to have logged; ingest completes it after the commit."""
+#: Hears what became of rows: None, or why they were not logged. It must not raise anything.
+Listener: TypeAlias = Callable[[BaseException | None], None]
 
-    def __init__(self) -> None:
+
+class Ticket:
+    """The receipt for rows that somebody waits to have logged; ingest completes it after the commit.
+
+    `repeated` says that they had been pushed before, and were not logged a second time.
+    """
+
+    def __init__(self, rows: int = 0, *, repeated: bool = False) -> None:
+        self.rows, self.repeated = rows, repeated
+        self._lock = threading.Lock()
         self._settled = threading.Event()
         self._problem: BaseException | None = None
+        self._listeners: list[Listener] = []
 
     def complete(self) -> None:
         """The rows are in the log."""
-        self._settled.set()
+        self._settle(None)
 
     def fail(self, problem: BaseException) -> None:
         """The rows were not logged; `wait` raises the problem."""
-        self._problem = problem
-        self._settled.set()
+        self._settle(problem)
+
+    def _settle(self, problem: BaseException | None) -> None:
+        with self._lock:
+            if self._settled.is_set():
+                return
+            self._problem = problem
+            listeners, self._listeners = self._listeners, []
+            self._settled.set()
+        for listener in listeners:
+            listener(problem)
+
+    def then(self, listener: Listener) -> None:
+        """Calls a function when it is settled: in the thread that does it, or now if it is."""
+        with self._lock:
+            if not self._settled.is_set():
+                self._listeners.append(listener)
+                return
+        listener(self._problem)
 
     @property
     def done(self) -> bool:
@@ -74,6 +101,10 @@ class Arrived:
     tickets: tuple[Ticket, ...] = ()
     #: Files that are read to their end with these rows, to be remembered beside the position.
     finished: tuple[KnownFile, ...] = ()
+    #: Under which keys rows were pushed, to be remembered beside the position.
+    keys: tuple[PushKey, ...] = ()
+    #: After these rows none comes that is older: a heartbeat, in microseconds since 1970.
+    mark_us: int | None = None
 
 
 @runtime_checkable
@@ -109,11 +140,25 @@ class Source(Protocol):
     def poll(self, now_us: int, most_rows: int) -> Arrived | None:
         """At most so many of the rows that have arrived by now; None: nothing new.
 
-        `structured` alone may bring more: a micro-batch of Spark's is not divided.
+        Two may bring more: `structured`, since a micro-batch of Spark's is not divided, and `push`, since
+        rows that were pushed under a key are logged in one commit.
         """
 
     def next_us(self, now_us: int) -> int:
         """When polling again makes sense."""
+
+    def reached_us(self, now_us: int) -> int | None:
+        """How far the rows' time has come by now, when nothing has arrived; None: it does not know.
+
+        It is as if a row of this time had come: those that follow may be as much older as the stream's
+        watermark allows.
+        """
+
+    def quiet_us(self, now_us: int) -> int | None:
+        """The moment at which nothing was on its way, when nothing has arrived; None: something may be.
+
+        That is now, if the source itself looks, or when somebody last looked for it.
+        """
 
     def close(self) -> None:
         """Lets go of files and threads."""

@@ -69,6 +69,16 @@ def read_column(text: str, type_: pa.DataType, arrivals: Arrivals | None = None)
     raise ValueError(f"'{text}' makes no column; there are {', '.join(KINDS)}")
 
 
+def clock_speed(text: str) -> float | None:
+    """How fast the clock runs that a column shows, if it is one: `arrival(…)`."""
+    match _call(text):
+        case "arrival", [speed, *_]:
+            return _number(speed)
+        case "null", [_, of]:
+            return clock_speed(of)
+    return None
+
+
 def default_for(name: str, type_: pa.DataType) -> str:
     """What a column of that type is when nobody says."""
     if pa.types.is_timestamp(type_):

@@ -87,6 +87,10 @@ class Files:
         """Files that could not be read, and subdirectories that are passed over."""
         return self._walk.problems + self._passed_over
 
+    def time_us(self, column: str, since_us: int) -> int | None:  # noqa: ARG002
+        """Files have no clock."""
+        return None
+
     def close(self) -> None:
         """Closes the file."""
         self._walk.close()

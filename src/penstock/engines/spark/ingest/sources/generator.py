@@ -11,16 +11,24 @@ CREATE STREAM motion (t TIMESTAMP, room STRING, level DOUBLE, …) USING generat
 from __future__ import annotations
 
 import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from penstock.engines.spark.ingest.sources.base import BadRow
-from penstock.engines.spark.ingest.sources.columns import BLOCK, Arrivals, Column, default_for, read_column
+from penstock.engines.spark.ingest.sources.columns import (
+    BLOCK,
+    Arrivals,
+    Column,
+    clock_speed,
+    default_for,
+    read_column,
+)
 from penstock.engines.spark.ingest.sources.fit import Fitter
 from penstock.engines.spark.ingest.sources.options import Options
-from penstock.engines.spark.ingest.sources.pace import Pace, Rate, Schedule, Trace
+from penstock.engines.spark.ingest.sources.pace import Rate, Schedule, Since, Trace
 from penstock.errors import SourceError, closest
 
 #: When made-up time begins unless told.
@@ -32,13 +40,15 @@ class Generator:
 
     problems: tuple[str, ...] = ()
 
-    def __init__(self, options: Options, schema: pa.Schema, pace: Pace | None = None) -> None:
+    def __init__(self, options: Options, schema: pa.Schema, pace: Since | None = None) -> None:
         self._schema = schema
         self._seed = options.whole("seed", 0)
         self._rows = options.whole("rows", 0) if options.has("rows") else None
         self._start = options.text("start", START)
         self._start_us = 0 if self._start == "now" else _start_us(options, self._start)
-        self._columns = _columns(options, schema, _arrivals(pace))
+        texts = _texts(options, schema)
+        self._columns = _columns(options, schema, texts, _arrivals(pace))
+        self._speeds = {name: clock_speed(text) for name, text in texts.items()}
         self._at = 0
         self._block: tuple[int, pa.Table] | None = None
 
@@ -68,6 +78,11 @@ class Generator:
         """How many rows were taken."""
         return self._at
 
+    def time_us(self, column: str, since_us: int) -> int | None:
+        """The clock of a column made by `arrival(…)`."""
+        speed = self._speeds[column]
+        return None if speed is None else self._start_us + round(since_us * speed)
+
     def close(self) -> None:
         """Nothing is held."""
 
@@ -87,25 +102,33 @@ def _start_us(options: Options, text: str) -> int:
     return int(table.column(0).cast(pa.int64())[0].as_py())
 
 
-def _arrivals(pace: Pace | None) -> Arrivals | None:
+def _arrivals(pace: Since | None) -> Arrivals | None:
     """When a block's rows arrive, if that follows from their numbers alone."""
-    if not isinstance(pace, Rate | Schedule | Trace):
+    if pace is None or not isinstance(pace.pace, Rate | Schedule | Trace):
         return None
     block = pa.table({"n": np.zeros(BLOCK, np.int8)})
     return lambda first: pace.times_ns(first, block, 0)
 
 
-def _columns(options: Options, schema: pa.Schema, arrivals: Arrivals | None) -> dict[str, Column]:
+def _texts(options: Options, schema: pa.Schema) -> dict[str, str]:
+    """What each column is to hold."""
     given = options.starting_with("columns.")
     names = {name.lower(): name for name in schema.names}
     for name in given:
         if name not in names:
             raise options.error(f"columns.{name}", f"the stream has no such column.{closest(name, names)}")
+    return {
+        field.name: given.get(field.name.lower()) or default_for(field.name, field.type) for field in schema
+    }
+
+
+def _columns(
+    options: Options, schema: pa.Schema, texts: Mapping[str, str], arrivals: Arrivals | None
+) -> dict[str, Column]:
     columns = {}
     for field in schema:
-        text = given.get(field.name.lower()) or default_for(field.name, field.type)
         try:
-            columns[field.name] = read_column(text, field.type, arrivals)
+            columns[field.name] = read_column(texts[field.name], field.type, arrivals)
         except (ValueError, SourceError) as problem:
             raise options.error(f"columns.{field.name.lower()}", str(problem)) from None
     return columns

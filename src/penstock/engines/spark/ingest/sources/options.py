@@ -14,7 +14,7 @@ from penstock.errors import SourceError, closest
 from penstock.sql.text.quantities import per_second, seconds
 
 #: Options that ingest and the planner read; every source lets them pass.
-OURS = frozenset({"endless", "idle", "retention"})
+OURS = frozenset({"clock", "endless", "idle", "retention"})
 
 
 class Options:

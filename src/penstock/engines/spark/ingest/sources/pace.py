@@ -119,6 +119,30 @@ class EventTime:
         times = np.where(valid, np.rint(since * (1000.0 / self.speedup)), before_ns).astype(np.int64)
         return np.maximum(np.maximum.accumulate(times), before_ns)
 
+    def time_us(self, since_us: int) -> int | None:
+        """The time of rows that arrive so long after the first."""
+        return None if self.first_us is None else self.first_us + round(since_us * self.speedup)
+
+
+@dataclass(slots=True)
+class Since:
+    """A pace that counts from a row and a time on, since another one held before."""
+
+    pace: Pace
+    row: int = 0
+    ns: int = 0
+
+    def times_ns(self, first: int, rows: pa.Table, before_ns: int) -> Nanos:
+        """As the pace says of rows counted from that one; those before it are over."""
+        over = min(max(self.row - first, 0), rows.num_rows)
+        since_ns = max(before_ns - self.ns, 0)
+        times = self.pace.times_ns(first + over - self.row, rows.slice(over), since_ns)
+        return np.concatenate([np.zeros(over, np.int64), times]) + self.ns
+
+    def time_us(self, since_us: int) -> int | None:
+        """The time of rows that arrive so long after the start, if they arrive by their times."""
+        return self.pace.time_us(since_us - self.ns // 1000) if isinstance(self.pace, EventTime) else None
+
 
 def read_pace(options: Options, time_column: str | None) -> Pace | None:
     """The pace that the options ask for; None: full speed."""

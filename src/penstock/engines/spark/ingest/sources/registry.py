@@ -18,7 +18,7 @@ from penstock.engines.spark.ingest.sources.base import Source
 from penstock.engines.spark.ingest.sources.files import FORMATS, Files, make_reader
 from penstock.engines.spark.ingest.sources.generator import Generator
 from penstock.engines.spark.ingest.sources.options import Options
-from penstock.engines.spark.ingest.sources.pace import read_pace
+from penstock.engines.spark.ingest.sources.pace import Since, read_pace
 from penstock.engines.spark.ingest.sources.push import PushSource
 from penstock.engines.spark.ingest.sources.replay import Replay
 from penstock.engines.spark.ingest.sources.types import arrow_schema
@@ -35,6 +35,7 @@ def make(stream: Stream, base_dir: Path) -> Source:
         raise SourceError(f"{options.owner}, {problem}") from None
     for name in ("idle", "retention"):
         options.check_duration(name)
+    _check_clock(stream, options)
     source: Source
     if stream.format in FORMATS:
         reader = make_reader(stream.format, options, schema)
@@ -42,10 +43,11 @@ def make(stream: Stream, base_dir: Path) -> Source:
             options.has("rate")  # What plans are costed with; files come when they come.
             source = Arriving(options, schema, reader)
         else:
-            source = Replay(Files(options, schema, reader), schema, read_pace(options, stream.time))
+            pace = _pace(options, stream)
+            source = Replay(Files(options, schema, reader), schema, pace, stream.time, _paced_us(stream))
     elif stream.format == "generator":
-        pace = read_pace(options, stream.time)
-        source = Replay(Generator(options, schema, pace), schema, pace)
+        pace = _pace(options, stream)
+        source = Replay(Generator(options, schema, pace), schema, pace, stream.time, _paced_us(stream))
     elif stream.format == "push":
         options.has("rate")
         source = PushSource(stream.name, schema)
@@ -57,3 +59,23 @@ def make(stream: Stream, base_dir: Path) -> Source:
         return StructuredSource(stream.name, stream.format, options.rest(), schema)
     options.finish()
     return source
+
+
+def _pace(options: Options, stream: Stream) -> Since | None:
+    pace = read_pace(options, stream.time)
+    return None if pace is None else Since(pace)
+
+
+def _paced_us(stream: Stream) -> int | None:
+    return None if stream.paced_s is None else round(stream.paced_s * 1e6)
+
+
+def _check_clock(stream: Stream, options: Options) -> None:
+    """`clock 'wall'` says that rows have the time at which they come; of what is replayed that is not so."""
+    if not options.has("clock"):
+        return
+    options.one_of("clock", "wall", ("wall",))
+    if stream.time is None:
+        raise options.error("clock", "the stream has no time; declare WATERMARK FOR its time column")
+    if stream.format == "generator" or (stream.format in FORMATS and not options.flag("arriving", False)):
+        raise options.error("clock", "what is replayed has its own clock; leave it out")

@@ -3,6 +3,9 @@
 The position holds where the supply stands, how many rows have arrived, when the first was due and when the
 last did. After a crash the pace goes on by the first start: rows that were due while nobody ran arrive at
 once, at the time of the restart, and the following ones when they would have arrived anyway.
+
+A pace may be changed while rows flow. The new one counts from the first row that had not arrived, and from
+when it was changed: this is its origin, which is part of the position, so that after a crash it is the same.
 """
 
 from __future__ import annotations
@@ -14,7 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engines.spark.ingest.sources.base import Arrived, BadRow
-from penstock.engines.spark.ingest.sources.pace import EventTime, Pace
+from penstock.engines.spark.ingest.sources.pace import EventTime, Pace, Since
+from penstock.engines.spark.ingest.sources.types import times_us
 
 
 class Supply(Protocol):
@@ -37,17 +41,29 @@ class Supply(Protocol):
     def problems(self) -> tuple[str, ...]:
         """What is wrong and does not stop it; any thread may look."""
 
+    def time_us(self, column: str, since_us: int) -> int | None:
+        """What a column shows so long after the start, if it is a clock."""
+
     def close(self) -> None:
         """Lets go of what it holds."""
 
 
 class Replay:
-    """A supply at a pace, or at full speed without one."""
+    """A supply at a pace, or at full speed without one; `time` is the column with the rows' times."""
 
     live = False
 
-    def __init__(self, supply: Supply, schema: pa.Schema, pace: Pace | None) -> None:
-        self._supply, self._pace = supply, pace
+    def __init__(
+        self,
+        supply: Supply,
+        schema: pa.Schema,
+        pace: Pace | None,
+        time: str | None = None,
+        paced_us: int | None = None,
+    ) -> None:
+        """`paced_us` is when the pace was changed, None if it never was."""
+        self._supply, self._time, self._paced_us = supply, time, paced_us
+        self._pace = pace if pace is None or isinstance(pace, Since) else Since(pace)
         self._nothing = schema.empty_table()
         self.full_speed = pace is None
         self.ended = False
@@ -64,9 +80,22 @@ class Replay:
         if position is not None:
             self._rows, self._before_ns = position["rows"], position["before_ns"]
             self._first_us = position["start_us"]
-            if isinstance(self._pace, EventTime):
-                self._pace.first_us = position["event_us"]
+            self._go_on(position)
         self._supply.open(None if position is None else position["place"], self._first_us)
+
+    def _go_on(self, position: Any) -> None:
+        """The pace goes on by its origin, which is here if it was changed since."""
+        origin = position.get("origin")
+        if self._pace is None:
+            return
+        if self._paced_us is not None and (origin is None or origin["paced_us"] != self._paced_us):
+            self._pace.row = self._rows
+            self._pace.ns = max(self._before_ns, (self._paced_us - self._first_us) * 1000)
+            return
+        if origin is not None:
+            self._pace.row, self._pace.ns = origin["row"], origin["ns"]
+        if isinstance(self._pace.pace, EventTime):
+            self._pace.pace.first_us = position["event_us"]
 
     def poll(self, now_us: int, most_rows: int) -> Arrived | None:
         """Rows that are due."""
@@ -106,6 +135,28 @@ class Replay:
         next_ns = int(self._pace.times_ns(self._rows, table.slice(0, 1), self._before_ns)[0])
         return max(now_us, self._first_us + -(-next_ns // 1000))
 
+    def reached_us(self, now_us: int) -> int | None:
+        """As far as the clock that rows come by, or else the next row's time: which row that is, is known.
+
+        It is never beyond the next row, so that no row becomes late by it.
+        """
+        if self._time is None or self.ended:
+            return None
+        table = self._supply.peek()
+        if table is None or table.num_rows == 0:
+            return None
+        next_us: int | None = times_us(table[self._time].slice(0, 1))[0].as_py()
+        since_us = now_us - self._first_us
+        if self._pace is not None and isinstance(self._pace.pace, EventTime):
+            clock_us = self._pace.time_us(since_us)
+        else:
+            clock_us = self._supply.time_us(self._time, since_us)
+        return next_us if next_us is None or clock_us is None else min(next_us, clock_us)
+
+    def quiet_us(self, now_us: int) -> int | None:
+        """The next row is not due."""
+        return now_us
+
     def close(self) -> None:
         """Closes the supply."""
         self._supply.close()
@@ -129,6 +180,9 @@ class Replay:
             "start_us": self._first_us,
             "before_ns": self._before_ns,
         }
-        if isinstance(self._pace, EventTime):
-            position["event_us"] = self._pace.first_us
+        if self._pace is not None and isinstance(self._pace.pace, EventTime):
+            position["event_us"] = self._pace.pace.first_us
+        if self._paced_us is not None:
+            row, ns = (self._rows, 0) if self._pace is None else (self._pace.row, self._pace.ns)
+            position["origin"] = {"paced_us": self._paced_us, "row": row, "ns": ns}
         return position

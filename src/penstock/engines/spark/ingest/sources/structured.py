@@ -15,6 +15,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,6 +142,24 @@ class StructuredSource:
     def next_us(self, now_us: int) -> int:
         """Now, if a batch waits; else after a short while."""
         return now_us + 10_000 if self._batches.empty() else now_us
+
+    def reached_us(self, now_us: int) -> int | None:  # noqa: ARG002
+        """Spark tells offsets, and no times of rows to come."""
+        return None
+
+    def quiet_us(self, now_us: int) -> int | None:
+        """When Spark last looked, if it has delivered all that it found then.
+
+        A row may have come since, though Spark does not know of it yet.
+        """
+        if self._query is None or not self._batches.empty():
+            return None
+        with self._reported():
+            progress = self._query.lastProgress
+            if not self._query.isActive or self._query.status["isDataAvailable"] or progress is None:
+                return None
+        began = datetime.fromisoformat(progress["timestamp"])  # before it asked the source what there is
+        return min(round(began.timestamp() * 1e6), now_us)
 
     def close(self) -> None:
         """Stops Spark's query; a batch that was not logged is delivered again at the next start."""

@@ -73,3 +73,12 @@ def shown_type(type_: pa.DataType) -> str:
     if pa.types.is_struct(type_):
         return "struct<" + ",".join(f"{field.name}:{shown_type(field.type)}" for field in type_) + ">"
     return next((name for name, known in _ATOMIC.items() if known == type_), str(type_))
+
+
+def times_us(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Times and dates as microseconds since 1970."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    is_micros = pa.types.is_timestamp(column.type) and column.type.unit == "us"
+    times = (column if is_micros else column.cast(pa.timestamp("us", tz="UTC"))).cast(pa.int64())
+    return times.combine_chunks() if isinstance(times, pa.ChunkedArray) else times

@@ -29,6 +29,10 @@ class DurableSink(Protocol):
         """
         ...
 
+    def renumber(self, name: str, number: int) -> str:
+        """Gives staged rows another number, by which their order among commits is known; their name then."""
+        ...
+
     def publish(self, names: Iterable[str]) -> None:
         """Shows committed rows to readers; what they see already stays as it is."""
         ...

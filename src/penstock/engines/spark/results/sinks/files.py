@@ -5,6 +5,8 @@
       part-000000000002.parquet
       .staging/                     not committed yet, or committed and about to be renamed
 
+Rows that have moved here from files of many queries keep the numbers they had there (`origins`).
+
 Spark, pandas and shells pass over names that begin with a dot. A file appears under its name in one instant,
 complete. One directory belongs to one sink.
 """
@@ -13,7 +15,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,6 +23,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from penstock.engines.spark.results.origins import Origin, file_name, with_origins
 from penstock.engines.spark.results.sinks.disk import (
     STAGING,
     make_directories,
@@ -64,7 +67,7 @@ class FileSink:
     """
 
     def __init__(self, root: Path, format: str, columns: pa.Schema, *, sync: bool = True) -> None:
-        self._root, self._format, self._columns, self._sync = root, format, columns, sync
+        self.root, self._format, self._columns, self._sync = root, format, columns, sync
         self._encode = ENCODINGS[format]
         self._staging = root / STAGING
         self._owed: list[str] | None = None  # committed files that are yet to be renamed, after a crash
@@ -87,10 +90,15 @@ class FileSink:
 
     def stage(self, table: pa.Table, number: int) -> str | None:
         """Writes the file of that number into staging."""
+        return self.stage_moved(table, [Origin(number, table.num_rows)])
+
+    def stage_moved(self, table: pa.Table, origins: Sequence[Origin]) -> str | None:
+        """Writes a file with rows of one or more commits into staging; it is named by their numbers."""
         if table.num_rows == 0:
             return None
-        name = f"part-{number:012}.{self._format}"
-        content = self._encode(table.select(self._columns.names).cast(self._columns))
+        name = file_name(origins, self._format)
+        shown = table.select(self._columns.names).cast(self._columns)
+        content = self._encode(shown if len(origins) == 1 else with_origins(shown, origins))
         path = self._staging / name
         self._finish_recovery()
         with reported("write", path):
@@ -104,13 +112,22 @@ class FileSink:
                 raise
         return name
 
+    def renumber(self, name: str, number: int) -> str:
+        """Gives a staged file another number; its name then."""
+        new = file_name([Origin(number, 0)], self._format)
+        with reported("write", self._staging / new):
+            os.replace(self._staging / name, self._staging / new)
+            if self._sync:
+                sync_directory(self._staging)
+        return new
+
     def publish(self, names: Iterable[str]) -> None:
         """Renames staged files to where readers look."""
         for name in names:
-            with reported("publish", self._root / name):
-                if not self._rename(name) and not (self._root / name).exists():
+            with reported("publish", self.root / name):
+                if not self._rename(name) and not (self.root / name).exists():
                     raise SinkError(
-                        f"{name} was committed, but is neither in {self._staging} nor in {self._root}; "
+                        f"{name} was committed, but is neither in {self._staging} nor in {self.root}; "
                         "leave both to Penstock while it runs, and restore the file from a backup"
                     )
         self._sync_directory()
@@ -133,7 +150,7 @@ class FileSink:
         with self._recovering:
             if self._owed is None:
                 return
-            with reported("recover", self._root):
+            with reported("recover", self.root):
                 make_directories(self._staging)
                 for name in self._owed:
                     self._rename(name)
@@ -144,12 +161,12 @@ class FileSink:
 
     def _rename(self, name: str) -> bool:
         try:
-            os.replace(self._staging / name, self._root / name)
+            os.replace(self._staging / name, self.root / name)
         except FileNotFoundError:
             return False
         return True
 
     def _sync_directory(self) -> None:
         if self._sync:
-            with reported("write", self._root):
-                sync_directory(self._root)
+            with reported("write", self.root):
+                sync_directory(self.root)

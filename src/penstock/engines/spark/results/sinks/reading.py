@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from penstock.engines.spark.results.origins import parse_name
+
 
 def list_files(root: Path, format: str, first: int = 0) -> list[Path]:
     """The files that readers of the directory see, in the order they were committed, from a number on."""
@@ -16,8 +18,8 @@ def list_files(root: Path, format: str, first: int = 0) -> list[Path]:
 
 
 def _number(path: Path) -> int:
-    digits = path.stem.removeprefix("part-")
-    return int(digits) if digits.isdecimal() else 0
+    name = parse_name(path.name)
+    return 0 if name is None else name.first
 
 
 def read_files(files: Sequence[Path], format: str, columns: pa.Schema) -> pa.Table:

@@ -1,0 +1,162 @@
+"""What a server has beside the methods of `Engine`: streams, queries, tokens and so on, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from penstock.client.connection import Connection, part
+from penstock.client.documents import columns_of, listed
+
+
+class Administration:
+    """Lists, and changes of single things; `Client` has these methods too."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def _list(self, path: str, what: str) -> list[dict[str, Any]]:
+        return listed(self._connection.call("GET", path), what)
+
+    # --- streams ---
+
+    def streams(self) -> list[dict[str, Any]]:
+        """The streams, with their columns."""
+        return self._list("/streams", "streams")
+
+    def stream(self, stream: str) -> dict[str, Any]:
+        """One stream: columns, format, how many rows came."""
+        found: dict[str, Any] = self._connection.call("GET", f"/streams/{part(stream)}")
+        return found
+
+    def create_stream(
+        self,
+        name: str,
+        columns: Mapping[str, str],
+        *,
+        time: str | None = None,
+        delay: str = "0 seconds",
+        format: str = "push",
+        **options: str,
+    ) -> None:
+        """A stream; without a format, one that rows are pushed to."""
+        body: dict[str, Any] = {"name": name, "columns": dict(columns), "format": format, "options": options}
+        if time is not None:
+            body |= {"time": time, "delay": delay}
+        self._connection.call("POST", "/streams", body=body)
+
+    def set_options(self, stream: str, **options: str) -> None:
+        """Changes options of a stream while it runs, such as `rate="2000/s"`."""
+        self._connection.call("PATCH", f"/streams/{part(stream)}", body={"options": options})
+
+    def drop_stream(self, stream: str) -> None:
+        """Forgets a stream that nobody reads."""
+        self._connection.call("DELETE", f"/streams/{part(stream)}")
+
+    def grants(self, stream: str) -> list[dict[str, Any]]:
+        """The namespaces that may read a stream."""
+        return self._list(f"/streams/{part(stream)}/grants", "grants")
+
+    def grant(self, stream: str, namespace: str) -> None:
+        """Lets another namespace read a stream."""
+        self._connection.call("PUT", f"/streams/{part(stream)}/grants/{part(namespace)}")
+
+    def revoke(self, stream: str, namespace: str) -> None:
+        """Takes that back."""
+        self._connection.call("DELETE", f"/streams/{part(stream)}/grants/{part(namespace)}")
+
+    # --- queries ---
+
+    def queries(self) -> list[dict[str, Any]]:
+        """The queries, with their states."""
+        return self._list("/queries", "queries")
+
+    def create_query(
+        self, name: str, select: str | None = None, *, plan: Mapping[str, Any] | None = None, **wishes: Any
+    ) -> None:
+        """A query from a SELECT or from plan JSON; wishes are `latency="2s"`, `start="…"` and so on."""
+        given = {"select": select, "plan": plan, **wishes}
+        body = {"name": name, **{word: value for word, value in given.items() if value is not None}}
+        self._connection.call("POST", "/queries", body=body, sql=select or "")
+
+    def alter_query(self, query: str, select: str | None = None, **wishes: Any) -> None:
+        """Another SELECT, other wishes, or both; what is not given stays as it is."""
+        given = {"select": select, **wishes}
+        body = {word: value for word, value in given.items() if value is not None}
+        self._connection.call("PATCH", f"/queries/{part(query)}", body=body, sql=select or "")
+
+    def stop(self, query: str, *, drain: bool = False) -> None:
+        """Ends a query; with `drain`, after the rows that came in before."""
+        self._connection.call("POST", f"/queries/{part(query)}/stop", body={"drain": drain})
+
+    def suspend(self, query: str) -> None:
+        """Holds a query; its rows wait."""
+        self._connection.call("POST", f"/queries/{part(query)}/suspend", body={})
+
+    def resume(self, query: str) -> None:
+        """Lets a query go on, one that failed too."""
+        self._connection.call("POST", f"/queries/{part(query)}/resume", body={})
+
+    def drop_query(self, query: str) -> None:
+        """Forgets a query."""
+        self._connection.call("DELETE", f"/queries/{part(query)}")
+
+    def subscriptions(self, query: str) -> list[dict[str, Any]]:
+        """The named positions of a query that the server keeps."""
+        return self._list(f"/queries/{part(query)}/subscriptions", "subscriptions")
+
+    # --- the whole engine ---
+
+    def tables(self) -> list[dict[str, Any]]:
+        """The stored tables."""
+        return self._list("/tables", "tables")
+
+    def views(self) -> list[dict[str, Any]]:
+        """The views."""
+        return self._list("/views", "views")
+
+    def sinks(self) -> list[dict[str, Any]]:
+        """Where results go."""
+        return self._list("/sinks", "sinks")
+
+    def policies(self) -> list[dict[str, Any]]:
+        """The policies that there are."""
+        return self._list("/policies", "policies")
+
+    def scheduling(self) -> dict[str, Any]:
+        """The policy that runs, and how the graph is divided among threads."""
+        found: dict[str, Any] = self._connection.call("GET", "/scheduling")
+        return found
+
+    def partitions(self) -> list[dict[str, Any]]:
+        """What runs in threads of its own under `hmts`."""
+        return self._list("/partitions", "partitions")
+
+    def drop_partition(self, name: str) -> None:
+        """Gives what a partition runs back to the rest."""
+        self._connection.call("DELETE", f"/partitions/{part(name)}")
+
+    def tokens(self) -> list[dict[str, Any]]:
+        """The tokens, without their secrets."""
+        return self._list("/tokens", "tokens")
+
+    def create_token(
+        self, role: str, namespace: str | None = None, name: str = "", expires: str | None = None
+    ) -> dict[str, Any]:
+        """A token; its secret, `token`, is told this once. It ends after a time such as `30 days`."""
+        given = {"role": role, "namespace": namespace, "name": name or None, "expires": expires}
+        body = {word: value for word, value in given.items() if value is not None}
+        found: dict[str, Any] = self._connection.call("POST", "/tokens", body=body)
+        return found
+
+    def revoke_token(self, token_id: str) -> None:
+        """Refuses a token from now on."""
+        self._connection.call("DELETE", f"/tokens/{part(token_id)}")
+
+    def columns(self) -> dict[str, dict[str, str]]:
+        """What can be read from, with its columns: streams, tables and views."""
+        found: dict[str, dict[str, str]] = {}
+        for kind in ("streams", "tables", "views"):
+            for one in self._list(f"/{kind}", kind):
+                found[str(one["name"])] = columns_of(one)
+        return found

@@ -1,0 +1,138 @@
+"""`penstock results`: what a query has put out, and what it puts out from now on."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from penstock.commands.completion import Query
+from penstock.commands.remote import Remote, connected, print_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class ResultsFormat(StrEnum):
+    """What results can be printed as."""
+
+    table = "table"
+    json = "json"
+    csv = "csv"
+    arrow = "arrow"
+
+
+@connected
+def results(
+    remote: Remote,
+    name: Query,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="And those to come, until Ctrl-C.")] = False,
+    format: Annotated[
+        ResultsFormat | None, typer.Option(help="JSON and CSV are a line for each row.")
+    ] = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="POSITION", help="Only what came behind that position.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="The most rows.")] = None,
+    subscription: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --follow: the server keeps the position under this name."),
+    ] = None,
+) -> None:
+    """The committed results of a query; with --follow, as they come."""
+    chosen = format or (ResultsFormat.json if remote.as_json else ResultsFormat.table)
+    write(_tables(remote, name, follow, after, limit, subscription), chosen)
+
+
+def _tables(
+    remote: Remote, name: str, follow: bool, after: str | None, limit: int | None, subscription: str | None
+) -> Iterator[pa.Table]:
+    if not follow:
+        for page, _ in remote.client.pages(name, after, limit):
+            yield page
+        return
+    left = limit
+    with remote.client.subscribe(name, subscription, after) as found:
+        for result in found:
+            yield result.table if left is None else result.table.slice(0, left)
+            left = None if left is None else left - result.table.num_rows
+            if left is not None and left <= 0:
+                return
+
+
+def write(tables: Iterable[pa.Table], format: ResultsFormat) -> None:
+    """Prints tables one after the other as they come; with one head, if they have the same columns."""
+    match format:
+        case ResultsFormat.table:
+            for table in tables:
+                print_table(table.column_names, _rows(table), numeric(table))
+        case ResultsFormat.json:
+            for table in tables:
+                for row in table.to_pylist():
+                    print(json.dumps(row, default=plain))
+                sys.stdout.flush()
+        case ResultsFormat.csv:
+            _write_csv(tables)
+        case ResultsFormat.arrow:
+            _write_arrow(tables)
+
+
+def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
+    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def numeric(table: pa.Table) -> list[str]:
+    """The columns with numbers, which stand at the right."""
+    import pyarrow as pa
+
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return [field.name for field in table.schema if any(kind(field.type) for kind in kinds)]
+
+
+def plain(value: Any) -> Any:
+    """What JSON has no word for, as the server writes it."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return str(value)
+
+
+def _write_csv(tables: Iterable[pa.Table]) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    head: list[str] = []
+    for table in tables:
+        if table.column_names != head:
+            head = table.column_names
+            writer.writerow(head)
+        for row in _rows(table):
+            writer.writerow([plain(one) if isinstance(one, datetime | date | bytes) else one for one in row])
+        sys.stdout.flush()
+
+
+def _write_arrow(tables: Iterable[pa.Table]) -> None:
+    """One stream for as long as the columns stay the same, then another behind it."""
+    import pyarrow as pa
+
+    writer: Any = None
+    schema: Any = None
+    try:
+        for table in tables:
+            if writer is None or not table.schema.equals(schema):
+                if writer is not None:
+                    writer.close()
+                schema = table.schema
+                writer = pa.ipc.new_stream(pa.PythonFile(sys.stdout.buffer, "w"), schema)
+            writer.write_table(table)
+            sys.stdout.buffer.flush()
+    finally:
+        if writer is not None:
+            writer.close()
+            sys.stdout.buffer.flush()

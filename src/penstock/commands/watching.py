@@ -1,0 +1,84 @@
+"""`penstock query watch`: one query, live, with its last results."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from penstock.commands.console import out
+from penstock.commands.remote import Remote, cell
+from penstock.commands.top import lately, pressed_keys, queries_table, query_line
+from penstock.errors import QueryError, closest
+
+if TYPE_CHECKING:
+    from penstock.client.status import Status
+
+#: So many of the last results are shown, and so many fetched at a look.
+_LAST, _MOST_ROWS = 8, 5000
+
+
+def watch(remote: Remote, name: str, every: float, times: int | None) -> None:
+    """Looks again and again; a line each where there is no terminal, or with --json."""
+    position: str | None = None
+    last: deque[dict[str, Any]] = deque(maxlen=_LAST)
+    live: Live | None = None
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(contextlib.suppress(KeyboardInterrupt))
+        key = stack.enter_context(pressed_keys())
+        looks = 0
+        while times is None or looks < times:
+            if looks and key(every) in ("q", "Q"):
+                return
+            looks += 1
+            now = only(remote.client.status(), name)
+            (one,) = now.queries.values()
+            if remote.as_json:
+                print(json.dumps({"name": one.name, **one.document}), flush=True)
+                continue
+            if not out.is_terminal:
+                out.print(query_line(one, lately(now, one.name)), markup=False, highlight=False)
+                continue
+            if position is None:  # the results of its whole life are not fetched
+                position = remote.client.query(one.name).document.get("position")
+            for page, behind in remote.client.pages(one.name, position, _MOST_ROWS):
+                last.extend(page.slice(max(0, page.num_rows - _LAST)).to_pylist())
+                position = behind
+            shown = _screen(now, list(last))
+            if live is None:
+                live = stack.enter_context(Live(shown, console=out, screen=True, auto_refresh=False))
+            live.update(shown, refresh=True)
+
+
+def only(now: Status, name: str) -> Status:
+    """The status with that one query; QueryError if there is none."""
+    from dataclasses import replace
+
+    known = next((one for one in now.queries if one.lower() == name.lower()), None)
+    if known is None:
+        raise QueryError(f"there is no query '{name}'.{closest(name, now.queries)}")
+    return replace(now, queries={known: now.queries[known]})
+
+
+def _screen(now: Status, last: list[dict[str, Any]]) -> Group:
+    (one,) = now.queries.values()
+    parts: list[RenderableType] = [queries_table(now), Text("")]
+    parts += [Text(str(wish), style="red" if wish.verdict == "violated" else "") for wish in one.wishes]
+    if one.failure:
+        parts.append(Text(one.failure, style="bold red"))
+    if last:
+        table = Table(
+            title="last results", title_justify="left", box=None, pad_edge=False, header_style="bold"
+        )
+        for column in last[-1]:
+            table.add_column(Text(column))
+        for row in last:
+            table.add_row(*(Text(cell(row.get(column))) for column in last[-1]))
+        parts += [Text(""), table]
+    return Group(*parts)

@@ -1,0 +1,12 @@
+"""How the graph can be divided among threads."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+#: In this order: one thread for all; a thread for each unit; one for all, no inner queues; any worker takes
+#: any unit; each unit is one worker's; a thread for each partition, with its own policy and priority.
+Scheduling: TypeAlias = Literal["gts", "ots", "di", "pool", "owned", "hmts"]
+SCHEDULINGS: tuple[Scheduling, ...] = get_args(Scheduling)
+#: Under the last, the partition of what no other names; it may have a policy and a priority, too.
+REST = "rest"

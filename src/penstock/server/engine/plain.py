@@ -1,0 +1,75 @@
+"""What the engine says, as plain data: dicts, lists, texts and numbers, as they cross the socket."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from penstock.model.query import PlanNode, Query
+from penstock.model.schema import Schema
+from penstock.plan.schemas import derived_schemas
+from penstock.sql.answer import Answer
+from penstock.sql.binding.catalog import Catalog, Delivery, Stream, Table, View
+
+
+def answer(one: Answer) -> dict[str, Any]:
+    """What a statement says back."""
+    rows = [list(row) for row in one.rows]
+    return {"text": one.text, "columns": list(one.columns), "rows": rows, "about": one.about}
+
+
+def catalog(known: Catalog) -> dict[str, dict[str, dict[str, Any]]]:
+    """Everything that was created, by kind and full name."""
+    return {
+        "streams": {name: _stream(one) for name, one in known.streams.items()},
+        "tables": {name: _table(one) for name, one in known.tables.items()},
+        "views": {name: _view(one) for name, one in known.views.items()},
+        "sinks": {name: _sink(one) for name, one in known.sinks.items()},
+        "queries": {name: _query(one, known) for name, one in known.queries.items()},
+        "partitions": {name: asdict(one) for name, one in known.partitions.items()},
+    }
+
+
+def _columns(schema: Schema) -> list[dict[str, str]]:
+    return [{"name": field.name, "type": field.type} for field in schema.fields]
+
+
+def _columns_of(node: PlanNode) -> list[dict[str, str]]:
+    return _columns({id(one): schema for one, schema in derived_schemas(node)}[id(node)])
+
+
+def _stream(one: Stream) -> dict[str, Any]:
+    return {
+        "columns": _columns(one.schema),
+        "time": one.time,
+        "delay_s": one.delay_s,
+        "format": one.format,
+        "options": dict(one.options),
+        "endless": one.endless,
+    }
+
+
+def _table(one: Table) -> dict[str, Any]:
+    return {"columns": _columns(one.schema), "format": one.format, "options": dict(one.options)}
+
+
+def _view(one: View) -> dict[str, Any]:
+    node = one.relation.node
+    return {"columns": [] if node is None else _columns_of(node), "reads": sorted(one.of)}
+
+
+def _sink(one: Delivery) -> dict[str, Any]:
+    return {"query": one.query, "format": one.format, "options": dict(one.options)}
+
+
+def _query(one: Query, known: Catalog) -> dict[str, Any]:
+    return {
+        "columns": _columns_of(one.root),
+        "reads": sorted(known.reads.get(one.name, ())),
+        "qos": asdict(one.qos),
+        "start_s": one.start_s,
+        "stop_s": one.stop_s,
+        "one_time": one.one_time,
+        "on_error": one.on_error,
+        "stopped": one.name in known.stopped,
+    }

@@ -1,0 +1,71 @@
+"""Queries that came as plans: what a catalog must hold for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.errors import closest
+from penstock.model.operators import Join, Sink, Source
+from penstock.model.query import PlanNode, Query
+from penstock.sql.binding.catalog import Catalog
+
+
+def read_by(root: PlanNode) -> frozenset[str]:
+    """The streams and stored tables that a plan reads."""
+    operators = [node.operator for node in root.post_order()]
+    streams = {one.stream for one in operators if isinstance(one, Source)}
+    tables = {one.relation for one in operators if isinstance(one, Join) and one.relation and not one.roster}
+    return frozenset(streams | tables)
+
+
+def planned(query: Query, catalog: Catalog, now_s: float) -> Query:
+    """The query as it is registered; ValueError says what the catalog does not have."""
+    for node in query.root.post_order():
+        match node.operator:
+            case Source() as source:
+                _check_stream(source, catalog)
+            case Join(relation=str(name), roster=False, relation_schema=schema):
+                table = catalog.tables.get(name)
+                if table is None:
+                    near = closest(name, catalog.tables)
+                    raise ValueError(f"the plan joins stored table '{name}', which there is not.{near}")
+                if table.schema != schema:
+                    said = f"the plan joins '{name}' with ({schema}), but it has ({table.schema})"
+                    raise ValueError(f"{said}; write those columns")
+            case Join(roster=True):
+                raise ValueError("the plan joins a roster, which only queries that run as one have")
+            case _:
+                pass
+    if query.stop_s is not None and query.stop_s <= now_s:
+        raise ValueError("stop_s lies in the past; write a later time, or leave it out")
+    start_s = query.start_s if query.start_s is not None and query.start_s > now_s else None
+    root = query.root
+    if not isinstance(root.operator, Sink):
+        root = PlanNode(Sink(query.name), (root,))
+    elif root.operator.query != query.name:
+        said = f"the plan's sink is of query '{root.operator.query}', not '{query.name}'"
+        raise ValueError(f"{said}; call both the same")
+    return replace(query, root=root, start_s=start_s)
+
+
+def _check_stream(source: Source, catalog: Catalog) -> None:
+    stream = catalog.streams.get(source.stream)
+    if stream is None:
+        near = closest(source.stream, catalog.streams)
+        raise ValueError(
+            f"the plan reads stream '{source.stream}', which there is not; create it first.{near}"
+        )
+    if source.schema != stream.schema:
+        raise ValueError(
+            f"the plan reads stream '{stream.name}' with ({source.schema}), but it has ({stream.schema}); "
+            "write those columns"
+        )
+    for what, theirs, ours in (
+        ("time", source.time, stream.time),
+        ("delay_s", source.delay_s, stream.delay_s),
+        ("endless", source.endless, stream.endless),
+    ):
+        if theirs != ours:
+            raise ValueError(
+                f"the plan reads stream '{stream.name}' with {what} = {theirs}, but it has {ours}; write that"
+            )

@@ -1,0 +1,86 @@
+"""ALTER: a query's wishes or SELECT, a stream's options."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.sql.reading.cursor import Cursor
+from penstock.sql.reading.definitions import names_in_parentheses
+from penstock.sql.reading.statements import AlterQuery, AlterStream
+from penstock.sql.reading.wishes import MOMENTS, WISHES, wish
+from penstock.sql.text.places import Span
+
+
+def alter_statement(at: Cursor) -> AlterQuery | AlterStream:
+    """What stands behind ALTER."""
+    if at.take("STREAM"):
+        return _alter_stream(at)
+    if at.peek() in ("TABLE", "VIEW", "SINK"):
+        how = (
+            "drop this and create it anew" if at.peek() == "TABLE" else f"write CREATE OR REPLACE {at.peek()}"
+        )
+        raise at.error(f"only a query or a stream can be altered; {how}")
+    at.expect("QUERY")
+    name = at.name("the query")
+    if at.take("AS"):
+        return AlterQuery(at.subject, name, select=read_select(at))
+    if at.peek() != "SET":
+        raise at.error("expected SET (weight = 0.5), or AS SELECT", at.here)
+    at.expect("SET")
+    changes: dict[str, float | None] = {}
+    for option, here in names_in_parentheses(at, "an option"):
+        if option in MOMENTS:
+            raise at.error(f"'{option}' is settled when a query is created; stop it and create another", here)
+        field, value = wish(at, option, here, tuple(WISHES))
+        if field in changes:
+            raise at.error(f"'{option}' is given twice", here)
+        changes[field] = value
+    at.end()
+    if not changes:
+        raise at.error("nothing to set; write SET (weight = 0.5)", at.span)
+    return AlterQuery(at.subject, name, changes)
+
+
+def read_select(at: Cursor) -> exp.Expr:
+    """A SELECT up to the end of the statement."""
+    here = at.here
+    tree = at.tree("SELECT")
+    at.end()
+    if not isinstance(tree, exp.Query):
+        raise at.error("expected SELECT", here)
+    return tree
+
+
+def _alter_stream(at: Cursor) -> AlterStream:
+    name = at.name("the stream")
+    if at.peek() == "ADD":
+        raise at.error(
+            f"the columns of stream '{name}' are settled when it is created, since its queries read its log "
+            "with them; create another stream with the new column, and queries that read that one"
+        )
+    if at.peek() in ("DROP", "RENAME", "ALTER", "CHANGE", "MODIFY"):
+        raise at.error(
+            f"the columns of stream '{name}' are settled when it is created; rename or leave out some in a "
+            "view"
+        )
+    if at.peek() != "SET":
+        raise at.error("expected SET (rate = '2000/s')", at.here)
+    at.expect("SET")
+    options: dict[str, str | None] = {}
+    spans: dict[str, Span] = {}
+    for option, here in names_in_parentheses(at, "an option", dotted=True):
+        if option in options:
+            raise at.error(f"option '{option}' is given twice", here)
+        at.take("=")
+        if at.peek() == "NULL" and at.take("NULL"):
+            options[option] = None
+        else:
+            value, _ = at.raw(",")
+            if not value:
+                raise at.unexpected(f"a value for '{option}'")
+            options[option] = value
+        spans[option] = here
+    at.end()
+    if not options:
+        raise at.error("nothing to set; write SET (rate = '2000/s')", at.span)
+    return AlterStream(at.subject, name, options, spans)
