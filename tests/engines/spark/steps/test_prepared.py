@@ -57,6 +57,21 @@ def test_a_plan_runs_again_on_what_is_there_now(
     assert job.is_planned
 
 
+def test_several_totals_of_one_job_are_those_of_what_is_there_now(jobs: Jobs) -> None:
+    sql = "SELECT 'a' AS k, count(*) AS n FROM rows UNION ALL SELECT 'b' AS k, sum(v) AS n FROM rows"
+    job = jobs.prepare(Released(sql, INPUTS))
+    assert job.run({"rows": table(("x", 2), ("y", 3))})["n"].to_pylist() == [2, 5]
+    assert job.run({"rows": table(("x", 4))})["n"].to_pylist() == [1, 4]
+    assert job.is_planned
+
+
+def test_a_plan_with_a_subquery_is_made_anew(jobs: Jobs) -> None:
+    job = jobs.prepare(Released("SELECT k FROM rows WHERE v = (SELECT max(v) FROM rows)", INPUTS))
+    assert job.run({"rows": table(("x", 2), ("y", 3))})["k"].to_pylist() == ["y"]
+    assert job.run({"rows": table(("z", 1))})["k"].to_pylist() == ["z"]
+    assert not job.is_planned
+
+
 def test_a_plan_with_an_exchange_is_made_anew(jobs: Jobs) -> None:
     job = jobs.prepare(
         Released("SELECT a.k, b.v AS w FROM rows AS a LEFT JOIN rows AS b ON a.v < b.v", INPUTS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 from penstock.engines.spark.operators.base import ROW, Released
 from penstock.engines.spark.session import session
 from penstock.engines.spark.session.cpu_time import CpuTime
-from penstock.engines.spark.steps.prepared import FileJob, Jobs
+from penstock.engines.spark.steps.prepared import FileJob, Job, Jobs
 from penstock.engines.spark.steps.probing import counting, counts, resized, rows_in, timed_names, timing
 from penstock.engines.spark.steps.sizes import row_bytes
 from penstock.engines.spark.steps.stages import Stage
@@ -99,18 +100,22 @@ def test_values_that_spark_cannot_hash_are_looked_at_as_text(jobs: Jobs) -> None
 
 
 @pytest.mark.jvm
-def test_processor_time_is_in_proportion_to_work(jobs: Jobs) -> None:
+def test_processor_time_is_that_of_tasks_and_not_that_of_waiting(jobs: Jobs) -> None:
     clock = CpuTime(jobs.spark)
+    sql = "SELECT count(*) AS n FROM rows WHERE sha2(repeat('x', {} + i % 2), 256) <> ''"
+    few, many = (jobs.prepare(Released(sql.format(times), {"rows": ("i",)})) for times in (1, 100_000))
 
-    def seconds(times: int) -> float:
-        sql = f"SELECT count(*) AS n FROM rows WHERE sha2(repeat('x', {times} + i % 2), 256) <> ''"
-        job = jobs.prepare(Released(sql, {"rows": ("i",)}))
-        costs = [clock.of(lambda: job.run({"rows": TABLE})) for _ in range(5)]
-        assert all(result["n"][0].as_py() == ROWS for _, result in costs)
-        return min(cost for cost, _ in costs)
+    def seconds(job: Job, waiting_s: float = 0.0) -> float:
+        def action() -> pa.Table:
+            time.sleep(waiting_s)
+            return job.run({"rows": TABLE})
 
-    few, many, most = seconds(10), seconds(20_000), seconds(60_000)
-    assert (most - few) / (many - few) == pytest.approx(3, rel=0.25)
+        cost_s, result = clock.of(action)
+        assert result["n"].to_pylist() == [ROWS]
+        return cost_s
+
+    seconds(few), seconds(many)  # code is made for them
+    assert 0 < seconds(few, waiting_s=1.0) < seconds(many)  # which has 200 MB to hash
 
 
 def test_what_several_stages_read_is_timed_by_itself() -> None:

@@ -35,6 +35,8 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.streaming.noDataProgressEventInterval": "1s",  # how often a source's silence is told
     "spark.sql.adaptive.enabled": "false",
+    # It makes scalar subqueries of aggregates without groups, and a plan keeps their values (see `prepared`).
+    "spark.sql.optimizer.excludedRules": "org.apache.spark.sql.execution.planmerging.MergeSubplans",
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.files.maxPartitionBytes": str(1 << 42),
     "spark.sql.maxSinglePartitionBytes": str(1 << 62),  # or large inputs of a join would be exchanged

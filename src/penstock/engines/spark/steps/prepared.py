@@ -3,9 +3,9 @@
 Planning a small query takes Spark longer than running it: of 90 ms for 10 000 rows about 60. So each input is
 a Parquet file at a fixed path. The plan is made once, over a file that claims to be very large, and run again
 after the file was replaced: Spark lists a file when it plans and opens it when it runs. That holds for plans
-without an exchange, which would keep what they exchanged; with one partition there is none, and a plan that
-has one all the same is made anew each time. Tried on PySpark 4.3; `test_prepared.py` will tell of a version
-that differs.
+without exchanges and subqueries, whose rows and values they would keep. With one partition there is no
+exchange, and the rule that makes subqueries of what is none is off; a plan that has one all the same is made
+anew each time. Tried on PySpark 4.3; `test_prepared.py` will tell of a version that differs.
 
 Where tasks do not see the driver's files (a cluster), inputs are sent with each job and planned with it.
 """
@@ -32,6 +32,9 @@ from penstock.engines.spark.storage.store import write
 
 #: What an input's file seems to hold when a plan is made: no real one is larger.
 _PRETENDED_BYTES = 1 << 40
+
+#: Nodes of a plan that compute something once and keep it, by what their names contain.
+_KEPT = ("Exchange", "Subquery")
 
 #: The most bytes of rows that go with one task: a task of more than 128 MB cannot be sent.
 _SENT_BYTES = 16 << 20
@@ -188,7 +191,8 @@ class FileJob(Job):
             inputs[name] = frame.coalesce(1) if self._together else frame
         frame = self._frame(inputs)
         if self._reusable:
-            self._reusable = "Exchange" not in frame._jdf.queryExecution().executedPlan().toString()
+            plan = frame._jdf.queryExecution().executedPlan().toString()
+            self._reusable = not any(kept in plan for kept in _KEPT)
         self._planned = frame if self._reusable else None
         return frame
 
