@@ -61,8 +61,8 @@ def test_pruning_does_not_compare_segments_that_have_nothing_in_common() -> None
     cut = pruned(graph, [segment for name in leaves for segment in ((name,), (name, "union"), ("union",))])
 
     assert len(cut) == count
-    # Comparing each with each takes minutes.
-    assert time.process_time() - began < 10
+    # Comparing each with each takes many minutes.
+    assert time.process_time() - began < 60
 
 
 def test_a_query_that_leaves_out_rows_is_one_unit_whatever_the_cut() -> None:
