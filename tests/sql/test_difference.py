@@ -157,8 +157,13 @@ def test_a_file_may_name_what_only_the_state_has_unless_all_else_is_pruned() -> 
         ),
         (
             FILE.replace("id INT, WATERMARK", "id INT, c INT, WATERMARK"),
+            "line 1, column 15: stream 'ev' gets no column while something reads it; drop view 'v', "
+            "view 'high', view 'low', query 'q' first, or create another stream with the new column",
+        ),
+        (
+            FILE.replace("id INT, WATERMARK", "id BIGINT, WATERMARK"),
             "line 1, column 15: stream 'ev' cannot be changed so: columns (t timestamp, id int) -> "
-            "(t timestamp, id int, c int); drop it first, or choose another name",
+            "(t timestamp, id bigint); drop it first, or choose another name",
         ),
         (
             FILE.replace("FOR t)", "FOR t AS t - INTERVAL 1 SECONDS)").replace(

@@ -232,19 +232,20 @@ def test_what_cannot_be_asked_for_in_a_namespace() -> None:
             run(A, f"{sql};", WHOLE)
 
 
-def test_only_the_owner_drops_a_stream_and_not_while_another_reads_it() -> None:
+def test_only_the_owner_drops_or_widens_a_stream_and_not_while_another_reads_it() -> None:
     granted = replace(A, granted=frozenset({"b.bmark_s"}))
     with pytest.raises(SqlError, match=r"stream 'b.bmark_s' is of another namespace; only that changes it"):
         run(granted, "DROP STREAM `b.bmark_s`;", WHOLE)
     whole, _ = run(B, f"{STREAM.format('fresh', 'c')};", WHOLE)
     reader = replace(A, granted=frozenset({"b.fresh"}))
     whole, _ = run(reader, "CREATE CONTINUOUS QUERY secret AS SELECT id FROM b.fresh;", whole)
-    with pytest.raises(SqlError) as error:
-        run(B, "DROP STREAM fresh;", whole)
-    assert error.value.what == (
-        "stream 'fresh' is read in a namespace that it is granted to; what reads it must be dropped there "
-        "first"
-    )
+    for change in ("DROP STREAM fresh;", "ALTER STREAM fresh ADD COLUMN d INT;"):
+        with pytest.raises(SqlError) as error:
+            run(B, change, whole)
+        assert error.value.what == (
+            "stream 'fresh' is read in a namespace that it is granted to; what reads it must be dropped there "
+            "first"
+        )
 
 
 def test_quotas_of_queries_and_weight() -> None:

@@ -10,9 +10,10 @@ Its rooms, each of which imports only those before it (`tests/test_layers.py`):
     answer       what a statement says back
     comparing    how two definitions differ, and what of it can be changed
     showing      SHOW
+    plans        queries that came as plans
+    users        what was made from what
     streams      streams in a catalog, and ALTER STREAM
     partitions   SET PARTITION
-    plans        queries that came as plans
     session      statements applied to a catalog
     renaming     statements with other names in them
     scoping      statements of one namespace

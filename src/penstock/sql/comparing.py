@@ -13,7 +13,7 @@ from typing import Any
 from penstock.model.operators import output_schema
 from penstock.model.qos import QoS
 from penstock.model.query import PlanNode, Query
-from penstock.model.schema import Schema
+from penstock.model.schema import Field, Schema
 from penstock.sql.binding.catalog import Catalog, Delivery, Partition, Stream, Table, View
 from penstock.sql.reading.statements import Moment
 from penstock.sql.text.quantities import shown_bytes, shown_seconds
@@ -28,10 +28,11 @@ CHANGEABLE = (*PACE, "idle", "retention")
 class Differences:
     """How a definition differs from the one before.
 
-    `options` are those of a stream that can be set, `wishes` those of a query.
+    `options` are those of a stream that can be set, `columns` those it has more; `wishes` are a query's.
     """
 
     options: Mapping[str, str | None] = field(default_factory=dict)
+    columns: tuple[Field, ...] = ()
     wishes: Mapping[str, Any] = field(default_factory=dict)
     select: bool = False
     texts: tuple[str, ...] = ()
@@ -60,11 +61,14 @@ def of_streams(old: Stream, new: Stream) -> Differences:
                 texts.append(text)
             else:
                 fixed.append(text)
-    if old.schema != new.schema:
+    added = new.schema.fields[len(old.schema.fields) :]
+    if (*old.schema.fields, *added) != new.schema.fields:
         fixed.append(f"columns ({old.schema}) -> ({new.schema})")
+    elif added:
+        texts.append(f"added {Schema(added)}")
     if (old.time, old.delay_s) != (new.time, new.delay_s):
         fixed.append(f"watermark {_watermark(old)} -> {_watermark(new)}")
-    return Differences(options, texts=tuple(texts), fixed=tuple(fixed))
+    return Differences(options, added, texts=tuple(texts), fixed=tuple(fixed))
 
 
 def of_tables(old: Table, new: Table) -> Differences:

@@ -47,6 +47,7 @@ from penstock.sql.reading.statements import (
 from penstock.sql.renaming import renamed
 from penstock.sql.scoping import Scope, restricted, scoped_plans, steps_in
 from penstock.sql.session import ReadPlan, steps
+from penstock.sql.streams import check_unread
 from penstock.sql.text.places import Span, error
 
 Action: TypeAlias = Literal["create", "alter", "drop", "keep"]
@@ -229,6 +230,8 @@ class _Wanted:
         match kind:
             case "stream":
                 differences = of_streams(old.streams[name], new.streams[name])
+                if differences.columns and not differences.fixed:
+                    check_unread(old, name, self._sql, span)
             case "table":
                 differences = of_tables(old.tables[name], new.tables[name])
             case "view":
@@ -318,6 +321,9 @@ class _Wanted:
 
     def _stream_texts(self, name: str) -> Iterator[str]:
         differences = of_streams(self._old.streams[name], self.new.streams[name])
+        if differences.columns:
+            columns = ", ".join(f"{quoted(one.name)} {one.type}" for one in differences.columns)
+            yield f"ALTER STREAM {quoted(self.plain(name))} ADD COLUMNS ({columns})"
         if differences.options:
             options = (
                 f"{quoted(option)} = {'NULL' if text is None else _literal(text)}"

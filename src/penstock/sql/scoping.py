@@ -271,7 +271,7 @@ def _check(scope: Scope, statement: Statement, sql: str) -> None:
 
 
 def _check_owned(scope: Scope, catalog: Catalog, one: Drop | AlterStream, sql: str) -> None:
-    """Nobody drops or alters what another owns, nor drops what another reads."""
+    """Nobody drops or alters what another owns, nor drops or adds columns to what another reads."""
     if scope.accepted or (isinstance(one, Drop) and one.kind != "stream"):
         return
     name = next((name for name in catalog.streams if name.lower() == one.name.lower()), None)
@@ -281,7 +281,7 @@ def _check_owned(scope: Scope, catalog: Catalog, one: Drop | AlterStream, sql: s
         raise error(
             sql, one.span, f"stream '{scope.plain(name)}' is of another namespace; only that changes it"
         )
-    if isinstance(one, AlterStream):
+    if isinstance(one, AlterStream) and not one.columns:
         return
     views = any(name in view.of and not scope.owns(key) for key, view in catalog.views.items())
     if views or any(name in reads and not scope.owns(key) for key, reads in catalog.reads.items()):

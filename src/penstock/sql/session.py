@@ -61,6 +61,7 @@ from penstock.sql.showing import shown
 from penstock.sql.streams import altered, stream_of
 from penstock.sql.text.dialect import parse_expression
 from penstock.sql.text.places import Span, error
+from penstock.sql.users import users_of
 
 __all__ = ["Answer", "Step", "apply", "run", "steps"]
 
@@ -466,7 +467,7 @@ class _At:
                     one.span, f"'{other.name}' is a {kind}; write DROP {kind.upper()} {other.name}"
                 )
             raise self._error(one.span, f"there is no {one.kind} '{one.name}'.{closest(one.name, known)}")
-        users = self._users(one.kind, name)
+        users = users_of(self._catalog, one.kind, name)
         if users:
             raise self._error(one.span, f"{one.kind} '{name}' is used by {users[0]}; drop that first")
         catalog = self._catalog.without(kind, name)
@@ -474,22 +475,6 @@ class _At:
             catalog = catalog.without("reads", name).without("moments", name)
             catalog = replace(catalog, stopped=catalog.stopped - {name})
         return catalog, Answer(f"{one.kind} '{name}' dropped")
-
-    def _users(self, kind: str, name: str) -> list[str]:
-        if kind in ("sink", "partition"):
-            return []
-        if kind == "query":
-            return [f"sink '{sink.name}'" for sink in self._catalog.sinks.values() if sink.query == name]
-        views = [
-            f"view '{view.name}'"
-            for view in self._catalog.views.values()
-            if name in view.of or (view.relation.node is not None and name in read_by(view.relation.node))
-        ]
-        return views + [
-            f"query '{query}'"
-            for query, reads in self._catalog.reads.items()
-            if name in reads or (kind != "view" and name in read_by(self._catalog.queries[query].root))
-        ]
 
     def describe(self, one: Describe) -> Answer:
         """The columns of something."""

@@ -7,12 +7,14 @@ from dataclasses import replace
 from math import inf
 
 from penstock.errors import SqlError, closest
+from penstock.model.schema import Schema
 from penstock.sql.answer import Answer
 from penstock.sql.binding.catalog import RATE, Catalog, Stream
 from penstock.sql.comparing import CHANGEABLE, PACE, of_streams
 from penstock.sql.reading.statements import AlterStream, CreateStream
 from penstock.sql.text.places import Span, error
 from penstock.sql.text.quantities import per_second
+from penstock.sql.users import users_of
 
 
 def stream_of(one: CreateStream, sql: str) -> Stream:
@@ -26,11 +28,13 @@ def stream_of(one: CreateStream, sql: str) -> Stream:
 
 
 def altered(catalog: Catalog, one: AlterStream, sql: str, now_s: float) -> tuple[Catalog, Answer]:
-    """The catalog with a stream that has other options; they count from `now_s` on."""
+    """The catalog with a stream that has other options or more columns, from `now_s` on."""
     stream = next((s for s in catalog.streams.values() if s.name.lower() == one.name.lower()), None)
     if stream is None:
         near = closest(one.name, catalog.streams)
         raise error(sql, one.span, f"there is no stream '{one.name}'.{near}")
+    if one.columns:
+        return _widened(catalog, stream, one, sql)
     for name in one.options:
         if name not in CHANGEABLE:
             raise _unchangeable(stream, name, sql, one.spans[name])
@@ -46,6 +50,27 @@ def altered(catalog: Catalog, one: AlterStream, sql: str, now_s: float) -> tuple
     return catalog.having("streams", stream.name, new), Answer(
         f"stream '{stream.name}' altered: {differences}"
     )
+
+
+def _widened(catalog: Catalog, stream: Stream, one: AlterStream, sql: str) -> tuple[Catalog, Answer]:
+    """More columns, if nothing was planned with those that the stream has."""
+    for column in one.columns:
+        if any(column.name.lower() == name.lower() for name in stream.schema.names):
+            said = f"stream '{stream.name}' has a column '{column.name}' already"
+            raise error(sql, one.spans[column.name], said)
+    check_unread(catalog, stream.name, sql, one.span)
+    new = replace(stream, schema=Schema((*stream.schema.fields, *one.columns)))
+    return catalog.having("streams", stream.name, new), Answer(
+        f"stream '{stream.name}' altered: {of_streams(stream, new)}"
+    )
+
+
+def check_unread(catalog: Catalog, stream: str, sql: str, span: Span) -> None:
+    """SqlError if something was planned with the columns that a stream has, which is to get more."""
+    users = users_of(catalog, "stream", stream)
+    if users:
+        said = f"stream '{stream}' gets no column while something reads it; drop {', '.join(users)} first"
+        raise error(sql, span, f"{said}, or create another stream with the new column")
 
 
 def _unchangeable(stream: Stream, name: str, sql: str, span: Span) -> SqlError:

@@ -1,11 +1,12 @@
-"""ALTER: a query's wishes or SELECT, a stream's options."""
+"""ALTER: a query's wishes or SELECT, a stream's options and columns."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.model.schema import Field
 from penstock.sql.reading.cursor import Cursor
-from penstock.sql.reading.definitions import names_in_parentheses
+from penstock.sql.reading.definitions import column_type, names_in_parentheses
 from penstock.sql.reading.statements import AlterQuery, AlterStream
 from penstock.sql.reading.wishes import MOMENTS, WISHES, wish
 from penstock.sql.text.places import Span
@@ -53,18 +54,15 @@ def read_select(at: Cursor) -> exp.Expr:
 
 def _alter_stream(at: Cursor) -> AlterStream:
     name = at.name("the stream")
-    if at.peek() == "ADD":
-        raise at.error(
-            f"the columns of stream '{name}' are settled when it is created, since its queries read its log "
-            "with them; create another stream with the new column, and queries that read that one"
-        )
+    if at.take("ADD"):
+        return _add_columns(at, name)
     if at.peek() in ("DROP", "RENAME", "ALTER", "CHANGE", "MODIFY"):
         raise at.error(
-            f"the columns of stream '{name}' are settled when it is created; rename or leave out some in a "
-            "view"
+            f"the columns of stream '{name}' stay, though others can be added; rename or leave out some "
+            "in a view"
         )
     if at.peek() != "SET":
-        raise at.error("expected SET (rate = '2000/s')", at.here)
+        raise at.error("expected SET (rate = '2000/s'), or ADD COLUMN", at.here)
     at.expect("SET")
     options: dict[str, str | None] = {}
     spans: dict[str, Span] = {}
@@ -84,3 +82,23 @@ def _alter_stream(at: Cursor) -> AlterStream:
     if not options:
         raise at.error("nothing to set; write SET (rate = '2000/s')", at.span)
     return AlterStream(at.subject, name, options, spans)
+
+
+def _add_columns(at: Cursor, stream: str) -> AlterStream:
+    """`COLUMN c INT` or `COLUMNS (c INT, d STRING)`, behind ADD."""
+    if at.peek() in ("COLUMN", "COLUMNS"):
+        at.take(at.peek())
+    several = at.take("(")
+    columns: list[Field] = []
+    spans: dict[str, Span] = {}
+    while not columns or (several and at.take(",")):
+        here = at.here
+        column = at.name("a column")
+        if any(column.lower() == one.name.lower() for one in columns):
+            raise at.error(f"there are two columns named '{column}'; rename one", here)
+        columns.append(Field(column, column_type(at)))
+        spans[column] = here
+    if several and not at.take(")"):
+        raise at.unexpected("',' or ')'")
+    at.end()
+    return AlterStream(at.subject, stream, spans=spans, columns=tuple(columns))

@@ -15,7 +15,7 @@ from sqlglot import exp
 from penstock.model.qos import QoS
 from penstock.model.query import OnError, Query
 from penstock.model.scheduling import Scheduling
-from penstock.model.schema import Schema
+from penstock.model.schema import Field, Schema
 from penstock.sql.text.places import Span
 
 
@@ -122,12 +122,16 @@ class CreateSink:
 
 @dataclass(frozen=True, slots=True)
 class AlterStream:
-    """`ALTER STREAM s SET (rate = '2000/s', idle = NULL)`; of one that is NULL nothing is said any more."""
+    """`ALTER STREAM s SET (rate = '2000/s', idle = NULL)`, where NULL takes an option back.
+
+    Or `ALTER STREAM s ADD COLUMNS (c INT, d STRING)`. `spans` are the places of options and new columns.
+    """
 
     span: Span
     name: str
     options: Mapping[str, str | None] = field(default_factory=dict)
     spans: Mapping[str, Span] = field(default_factory=dict)
+    columns: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

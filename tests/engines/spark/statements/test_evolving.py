@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from penstock.engines.spark.engine import Engine
-from penstock.errors import PlanFormatError, SqlError
+from penstock.errors import PlanFormatError, QueryError, SqlError
 from penstock.plan import document
 from penstock.sql.session import run
 from tests.engines.spark.ingest.feeding import eventually
@@ -133,3 +133,60 @@ def test_the_rate_of_a_feeder_changes_while_rows_flow(spark: SparkSession, tmp_p
         assert engine.settle(60)
         found = engine.results("q")["n"].to_pylist()
         assert sorted(found) == list(range(len(found)))
+
+
+def test_a_stream_gets_a_column_while_nothing_reads_it(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows that came before have NULL in it: those that wait for the first query, too."""
+    with Engine(tmp_path / "state", spark=spark) as engine:
+        engine.execute("CREATE STREAM s (n BIGINT) USING push OPTIONS (retention '1 h');")
+        engine.execute("CREATE CONTINUOUS QUERY q AS SELECT n FROM s;")
+        engine.start()
+        engine.push("s", [{"n": 1}])
+        assert engine.settle(30)
+        with pytest.raises(SqlError, match="drop query 'q' first, or create another stream"):
+            engine.execute("ALTER STREAM s ADD COLUMN word STRING;")
+        engine.execute("DROP QUERY q;")
+        engine.push("s", [{"n": 2}])
+        (answer,) = engine.execute("ALTER STREAM s ADD COLUMN word STRING;")
+        assert answer.text == "stream 's' altered: added word string"
+        engine.push("s", [{"n": 3, "word": "three"}, {"n": 4}])
+        engine.execute("CREATE CONTINUOUS QUERY q AS SELECT n, word FROM s;")
+        engine.push("s", [{"n": 5, "word": "five"}])
+        assert engine.settle(30)
+        expected = [(2, None), (3, "three"), (4, None), (5, "five")]
+        assert sorted(all_of_q(engine)) == expected
+    with Engine(tmp_path / "state", spark=spark) as engine:
+        engine.start()
+        engine.push("s", [{"n": 6, "word": "six"}])
+        assert engine.settle(30)
+        assert sorted(all_of_q(engine)) == [*expected, (6, "six")]
+
+
+def test_a_file_with_a_new_column_is_applied_once_its_queries_are_gone(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    before = "CREATE STREAM s (n BIGINT) USING push; CREATE CONTINUOUS QUERY q AS SELECT n FROM s;"
+    after = (
+        "CREATE STREAM s (n BIGINT, word STRING, m INT) USING push;"
+        "CREATE CONTINUOUS QUERY q AS SELECT n, word, m FROM s;"
+    )
+    widen = "ALTER STREAM s ADD COLUMNS (word STRING, m INT);"
+    with Engine(tmp_path / "state", spark=spark) as engine:
+        engine.apply(before)
+        engine.start()
+        engine.push("s", [{"n": 1}])
+        with pytest.raises(SqlError, match="query 'q'"):
+            engine.apply(after, dry_run=True)
+        engine.push("s", [{"n": 2}])
+        with pytest.raises(QueryError, match="drop it by itself, and add columns when that is done"):
+            engine.execute(f"DROP QUERY q; {widen} CREATE CONTINUOUS QUERY other AS SELECT m FROM s;")
+        engine.execute("DROP QUERY q;")
+        engine.execute(f"{widen} CREATE CONTINUOUS QUERY q AS SELECT n, word, m FROM s;")
+        engine.push("s", [{"n": 3, "word": "three", "m": 7}])
+        assert engine.settle(30)
+        assert all_of_q(engine) == [(3, "three", 7)]
+        assert not engine.apply(after)
+
+
+def all_of_q(engine: Engine) -> list[tuple[object, ...]]:
+    return [tuple(one.values()) for one in engine.results("q").to_pylist()]

@@ -11,9 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.engines.spark.ingest.sources.types import times_us
-from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN, micros
+from penstock.engines.spark.ingest.sources.types import arrow_schema, times_us, widened
+from penstock.engines.spark.operators.base import ARRIVED, END, LATE, TIME, TIMELESS, UNKNOWN, micros
+from penstock.model.schema import Schema
 from penstock.sql.binding.catalog import Stream
+
+#: The columns of a logged table beside its stream's.
+STAMPED = (TIME, ARRIVED, LATE)
 
 
 def stamped(table: pa.Table, stream: Stream, mark: int) -> tuple[pa.Array, pa.Array, int]:
@@ -44,6 +48,16 @@ def read_late(table: pa.Table) -> pa.Table:
         return table
     behind = pc.if_else(table[LATE], pa.scalar(END, pa.int64()), pa.scalar(None, pa.int64()))
     return table.set_column(place, LATE, behind)
+
+
+def with_new_columns(table: pa.Table, schema: Schema) -> pa.Table:
+    """A logged table with the columns that its stream has got since, in which its rows have NULL."""
+    if len(table.column_names) == len(schema.fields) + len(STAMPED):
+        return table
+    columns = widened(table.drop_columns(list(STAMPED)), arrow_schema(schema))
+    for name in STAMPED:
+        columns = columns.append_column(name, table[name])
+    return columns
 
 
 def mark_at(stream: Stream, reached_us: int) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.engines.spark.ingest.sources.types import arrow_schema
-from penstock.engines.spark.ingest.stamping import read_late
+from penstock.engines.spark.ingest.stamping import read_late, with_new_columns
 from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME
 from penstock.engines.spark.storage.store import Store
 from penstock.model.batch import Batch
@@ -24,7 +24,7 @@ def stream(stream: Stream, batches: Sequence[Batch], store: Store) -> pa.Table:
         held = batch.ref
         if held.ref is None:
             continue
-        table = read_late(store.get(held.ref)).drop_columns([TIME, ARRIVED])
+        table = with_new_columns(read_late(store.get(held.ref)), stream.schema).drop_columns([TIME, ARRIVED])
         count = table.num_rows
         table = table.append_column(OFFSET, pa.array(np.arange(batch.lo, batch.hi, dtype=np.int64)))
         table = table.append_column(EPOCH, pa.repeat(pa.scalar(held.epoch, pa.int64()), count))

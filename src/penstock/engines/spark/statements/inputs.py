@@ -21,6 +21,7 @@ from penstock.engines.spark.ingest.sources import registry as sources
 from penstock.engines.spark.ingest.sources.base import Source
 from penstock.engines.spark.ingest.sources.push import PushSource
 from penstock.engines.spark.ingest.sources.structured import StructuredSource
+from penstock.engines.spark.ingest.sources.types import arrow_schema
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import PenstockError, SourceError
@@ -153,11 +154,14 @@ class Inputs:
                 self._log.put_version(relation, epoch, version)
 
     def alter(self, stream: Stream) -> None:
-        """A stream is read in another way from now on: its pace, and how long it waits and is waited for."""
+        """A stream is read in another way from now on: its pace, its columns, how long it waits."""
         feed = self.feeds.get(stream.name)
         if feed is None:
             return
-        anew = feed.stream.paced_s != stream.paced_s and feed.make is not None
+        if isinstance(feed.source, PushSource):
+            feed.source.widen(arrow_schema(stream.schema))
+        same = (feed.stream.paced_s, feed.stream.schema) == (stream.paced_s, stream.schema)
+        anew = feed.make is not None and not same
         feed.stream = stream
         feed.idle_us, feed.retention_s = _idle_us(stream), _retention_s(stream)
         if anew:

@@ -77,6 +77,7 @@ from penstock.sql.reading.statements import (
 )
 from penstock.sql.scoping import Scope, steps_in
 from penstock.sql.session import Answer, Step
+from penstock.sql.users import users_of
 
 
 class Registrar:
@@ -176,6 +177,15 @@ class Registrar:
                         f"a query that is running still reads '{name}'; drop both by themselves, and create "
                         "another when that is done"
                     )
+        for name, stream in asked.altered_streams.items():
+            if stream.schema == asked.before.streams[name].schema or name not in reads:
+                continue
+            if users_of(asked.before, "stream", name):
+                raise QueryError(
+                    f"a query that is running still reads '{name}'; drop it by itself, and add columns when "
+                    "that is done"
+                )
+            raise StillThereError(f"a query that is ending still reads stream '{name}'; try again later")
 
     def _commit(self, prepared: Prepared, found: Admitted, own: Mapping[str, Sink]) -> None:
         """What nothing can be wrong with any more."""

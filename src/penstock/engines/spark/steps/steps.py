@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from penstock.adapt.observations import PartTiming, RowCounts, RowSizes, StepObservation
 from penstock.control.commands import Take
-from penstock.engines.spark.ingest.stamping import read_late
+from penstock.engines.spark.ingest.stamping import read_late, with_new_columns
 from penstock.engines.spark.operators.base import (
     ARRIVED,
     EPOCH,
@@ -182,6 +182,7 @@ class UnitRunner:
         if batches[0].ref.stream < 0:
             parts = [_filled(part, layout) for part in parts]
             return pa.concat_tables([part.select(list(layout.columns)) for part in parts])
+        parts = [with_new_columns(part, layout.schema) for part in parts]
         return _of_stream(pa.concat_tables(parts), batches, layout).select(list(layout.columns))
 
     def part(self, key: object, make: Callable[[], JobPlan]) -> tuple[JobPlan, Job]:

@@ -15,7 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ import pyarrow as pa
 
 from penstock.engines.spark.ingest.sources.base import Arrived, Ticket
 from penstock.engines.spark.ingest.sources.pushed_rows import fitted
-from penstock.engines.spark.ingest.sources.types import times_us
+from penstock.engines.spark.ingest.sources.types import times_us, widened
 from penstock.engines.spark.storage.records import PushKey
 from penstock.errors import BusyError, KeyUsedError, PenstockError, SourceError
 
@@ -106,6 +106,7 @@ class PushSource:
             ticket.complete()
             return ticket
         with self._changed:
+            table = widened(table, self._schema)
             if keyed is not None and (earlier := self._repeated(keyed)) is not None:
                 return earlier
             self._changed.wait_for(lambda: self._has_room() or self._finished, timeout)
@@ -177,6 +178,15 @@ class PushSource:
             self._waiting.append(_Heartbeat(mark_us, ticket))
         return ticket
 
+    def widen(self, schema: pa.Schema) -> None:
+        """Rows have more columns from now on; in those that wait they are NULL."""
+        with self._changed:
+            self._schema = schema
+            self._waiting = deque(
+                replace(one, table=widened(one.table, schema)) if isinstance(one, _Pushed) else one
+                for one in self._waiting
+            )
+
     def end(self) -> None:
         """No more rows will be pushed."""
         with self._changed:
@@ -191,11 +201,13 @@ class PushSource:
 
     def poll(self, now_us: int, most_rows: int) -> Arrived | None:
         """What was pushed, in that order, up to a heartbeat. A ticket comes with the last of its rows."""
-        tables, times, tickets = [self._schema.empty_table()], [np.empty(0, np.int64)], []
+        times: list[np.ndarray] = [np.empty(0, np.int64)]
+        tickets: list[Ticket] = []
         keys: list[PushKey] = []
         left = most_rows
         mark_us: int | None = None
         with self._changed:
+            tables = [self._schema.empty_table()]
             while self._waiting and left > 0 and mark_us is None:
                 match self._waiting.popleft():
                     case _Heartbeat(mark_us, ticket):

@@ -45,6 +45,14 @@ def arrow_schema(schema: Schema) -> pa.Schema:
     return pa.schema(fields)
 
 
+def widened(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with the columns that a stream got after its rows came, in which they have NULL."""
+    missing = [one for one in schema if one.name not in table.column_names]
+    for one in missing:
+        table = table.append_column(one, pa.nulls(table.num_rows, one.type))
+    return table.select(schema.names) if missing else table
+
+
 def _arrow(type_: Type) -> pa.DataType:
     match type_:
         case Decimal(precision, scale):
