@@ -14,6 +14,7 @@ from penstock.control.log import replay
 from penstock.engines.spark.engine import Engine
 from penstock.errors import EngineError
 from penstock.server.metrics import collect, exposition
+from tests.engines.spark.ingest.feeding import eventually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,7 +40,17 @@ def engine(spark: SparkSession) -> Iterator[Engine]:
             assert made.settle(120)
             if n == 1:
                 made.use_policy("round-robin(rows=50)")
+        eventually(lambda: _is_measured(made), timeout=120)
         yield made
+
+
+def _is_measured(engine: Engine) -> bool:
+    """Whether operators of the shared filters have been measured, for which they need steps to run in."""
+    if any(one.measured and set(one.queries) == {"low", "high"} for one in engine.operators()):
+        return True
+    engine.push("s", [{"v": 0, "t": "2026-01-01 00:00:39"}])
+    assert engine.settle(120)
+    return False
 
 
 def test_each_operator_says_what_it_does_and_for_whom(engine: Engine) -> None:
