@@ -243,8 +243,8 @@ def test_only_the_owner_drops_or_widens_a_stream_and_not_while_another_reads_it(
         with pytest.raises(SqlError) as error:
             run(B, change, whole)
         assert error.value.what == (
-            "stream 'fresh' is read in a namespace that it is granted to; what reads it must be dropped there "
-            "first"
+            "stream 'fresh' is read in a namespace that it is granted to; what reads it must be dropped "
+            "there first"
         )
 
 

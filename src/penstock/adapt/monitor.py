@@ -195,11 +195,6 @@ class Monitor:
         """Rows per second of the streams of which that is known."""
         return {name: rate.at(at_s) for name, rate in self._rates.items() if rate.per_s > 0}
 
-    @property
-    def measured(self) -> frozenset[tuple[str, ...]]:
-        """The units of which enough steps are known."""
-        return frozenset(unit for unit, one in self._units.items() if one.enough)
-
     def estimates(self, graph: Graph, at_s: float = 0.0) -> Estimates:
         """What is believed now of the operators of a graph."""
         self.changed = False

@@ -56,7 +56,7 @@ def _unit(
     graph, estimates, operators = look.graph, look.estimates, unit.place.unit.operators
     cost = unit_cost(graph, estimates, input_rates(graph, estimates), unit.place)
     within = f" in partition {unit.partition}" if unit.partition and scope is None else ""
-    how = "measured" if operators in look.measured else "estimated"
+    how = "measured" if operators in look.estimates.fixed else "estimated"
     yield (
         f"unit {number}{within} under {unit.policy.text}: {len(operators)} operators, "
         f"{millis_text(cost.fixed_s)} ms a step and {micros_text(cost.row_s)} µs a row, "

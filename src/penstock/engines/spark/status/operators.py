@@ -89,7 +89,7 @@ def operators(look: Look) -> tuple[OperatorStatus, ...]:
                 one.in_bytes,
                 one.out_bytes,
                 estimates.fixed_of(first),
-                first in look.measured,
+                first in estimates.fixed,
             )
         )
     return tuple(found)
@@ -156,7 +156,7 @@ def _unit(number: int, unit: UnitLook, look: Look) -> dict[str, Any]:
         "priority": unit.priority,
         "state": unit.state.name.lower(),
         "fixed_s": look.estimates.fixed_of(names),
-        "measured": names in look.measured,
+        "measured": names in look.estimates.fixed,
     }
 
 

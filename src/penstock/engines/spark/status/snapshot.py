@@ -97,7 +97,6 @@ class Look:
     graph: Graph
     planned: Graph  # with those that have not begun
     units: tuple[UnitLook, ...]
-    measured: frozenset[tuple[str, ...]]  # the units whose estimates are fitted to steps
     estimates: Estimates
     waiting: tuple[Waiting, ...]
     state_bytes: Mapping[str, int]  # of each operator that remembers anything
@@ -171,7 +170,6 @@ def look(
             for one in control.partitions
             for unit in one.units
         ),
-        coordinator.monitor.measured,
         control.estimates,
         waiting_now(coordinator),
         remembered_now(coordinator),
