@@ -79,3 +79,14 @@ def test_a_plan_is_the_namespaces_own() -> None:
 
 def _renamed(plan: str, name: str) -> str:
     return json.dumps(json.loads(plan.replace('"big"', f'"{name}"')))
+
+
+def test_what_a_query_was_written_as_and_when_it_begins_are_the_namespaces_own() -> None:
+    timed = STREAM + BIG.replace("big AS", "big WITH (start = '1 min') AS")
+    whole = having(A, timed, having(B, STREAM + BIG))
+    assert not difference(whole, timed, scope=A, now_s=500.0).changes
+    assert whole.times("a.big")[0] is not None
+    assert whole.times("b.big") == (None, None)
+    assert set(whole.selects) == {"a.big", "b.big"}
+    assert whole.selects["a.big"] == "SELECT id FROM orders WHERE total > 10"
+    assert not having(A, "DROP QUERY big;", whole).moments

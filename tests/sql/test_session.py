@@ -209,3 +209,15 @@ def test_a_stream_is_altered_from_then_on() -> None:
     assert (temps.rate, temps.options["idle"], temps.paced_s) == (2000.0, "5 s", NOW_S)
     changed, _ = after("ALTER STREAM temps SET (idle = '5 s'); ALTER STREAM temps SET (idle = NULL)")
     assert changed.streams == catalog().streams
+
+
+def test_a_query_is_known_as_it_was_written_last() -> None:
+    created = "CREATE CONTINUOUS QUERY q WITH (weight = 0.2) AS\n  SELECT room -- here\n  FROM temps ; "
+    assert after(created)[0].selects["q"] == "SELECT room -- here\n  FROM temps"
+    replaced = f"{created} CREATE OR REPLACE CONTINUOUS QUERY q AS SELECT room FROM temps WHERE temp > 1"
+    assert after(replaced)[0].selects["q"] == "SELECT room FROM temps WHERE temp > 1"
+    altered = (
+        f"{created} ALTER QUERY q AS SELECT room FROM temps WHERE temp > 2; ALTER QUERY q SET (weight = 0.3)"
+    )
+    assert after(altered)[0].selects["q"] == "SELECT room FROM temps WHERE temp > 2"
+    assert not after(f"{created} DROP QUERY q")[0].selects

@@ -76,7 +76,7 @@ def show_query(remote: Remote, name: Query) -> None:
     facts: dict[str, Any] = {
         "query": one.name,
         "state": one.state,
-        "select": one.document.get("select") or one.document.get("sql"),
+        "select": one.document.get("select"),
         "columns": columns_text(one.document.get("columns")),
         "rows": one.rows,
         "latency": "" if one.latency_s is None else rough_seconds(one.latency_s),

@@ -392,7 +392,7 @@ def _without(catalog: Catalog, statements: Sequence[tuple[Statement, Span]]) -> 
             if name is not None:
                 catalog = catalog.without(_KINDS[kind], name)
                 if kind == "query":
-                    catalog = catalog.without("reads", name).without("moments", name)
+                    catalog = catalog.without("reads", name).without("moments", name).without("selects", name)
                     catalog = replace(catalog, stopped=catalog.stopped - {name})
     return catalog
 

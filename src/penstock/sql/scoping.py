@@ -40,7 +40,7 @@ from penstock.sql.session import Answer, ReadPlan, Step, steps
 from penstock.sql.text.places import error
 
 DEFAULT = "default"
-_KINDS = ("streams", "tables", "views", "queries", "sinks", "reads", "partitions")
+_KINDS = ("streams", "tables", "views", "queries", "sinks", "reads", "partitions", "moments", "selects")
 #: The columns of a SHOW that hold names.
 _NAMED = {"streams": (0,), "tables": (0,), "views": (0, 2), "queries": (0,), "sinks": (0, 1)}
 _DOTTED = re.compile(r"(?<![\w./-])[\w-]+\.[\w-]+(?:\.[\w-]+)*")
@@ -155,6 +155,8 @@ def restricted(catalog: Catalog, scope: Scope) -> Catalog:
         queries=_owned(catalog.queries, scope),
         sinks=_owned(catalog.sinks, scope),
         reads=_owned(catalog.reads, scope),
+        moments=_owned(catalog.moments, scope),
+        selects=_owned(catalog.selects, scope),
         stopped=frozenset(name for name in catalog.stopped if scope.owns(name)),
         partitions={
             name: one for name, one in partitions.items() if all(scope.owns(query) for query in one.queries)

@@ -196,7 +196,7 @@ class _At:
             raise self._error(one.span, unchangeable_query(one.name, differences))
         found: list[Statement] = []
         if differences.select:
-            found.append(AlterQuery(one.span, one.name, select=one.select))
+            found.append(AlterQuery(one.span, one.name, select=one.select, text=one.text))
         if differences.wishes:
             found.append(AlterQuery(one.span, one.name, differences.wishes))
         return tuple(found), f"query '{one.name}' altered: {differences}"
@@ -336,7 +336,7 @@ class _At:
     def _having_query(self, one: CreateQuery) -> tuple[Catalog, Query]:
         query, reads = self._query(one)
         catalog = self._catalog.having("queries", one.name, query).having("reads", one.name, reads)
-        catalog = catalog.without("moments", one.name)
+        catalog = catalog.without("moments", one.name).having("selects", one.name, one.text)
         if one.start is not None or one.stop is not None:
             catalog = catalog.having("moments", one.name, (one.start, one.stop))
         return catalog, query
@@ -438,6 +438,7 @@ class _At:
             )
         changed = replace(query, root=root)
         catalog = self._catalog.having("queries", query.name, changed)
+        catalog = catalog.having("selects", query.name, one.text)
         return catalog.having("reads", query.name, bound.reads), Answer(
             f"query '{query.name}' altered", query=changed
         )
@@ -472,7 +473,7 @@ class _At:
             raise self._error(one.span, f"{one.kind} '{name}' is used by {users[0]}; drop that first")
         catalog = self._catalog.without(kind, name)
         if one.kind == "query":
-            catalog = catalog.without("reads", name).without("moments", name)
+            catalog = catalog.without("reads", name).without("moments", name).without("selects", name)
             catalog = replace(catalog, stopped=catalog.stopped - {name})
         return catalog, Answer(f"{one.kind} '{name}' dropped")
 

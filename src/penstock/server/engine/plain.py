@@ -64,6 +64,7 @@ def _sink(one: Delivery) -> dict[str, Any]:
 
 def _query(one: Query, known: Catalog) -> dict[str, Any]:
     return {
+        "select": known.selects.get(one.name),
         "columns": _columns_of(one.root),
         "reads": sorted(known.reads.get(one.name, ())),
         "qos": asdict(one.qos),

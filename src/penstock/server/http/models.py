@@ -179,6 +179,7 @@ class Query(BaseModel):
 
     model_config = ConfigDict(extra="allow")
     name: str
+    select: str | None = Field(None, description="As it was written; null of one that was given as a plan.")
     columns: list[Column]
     reads: list[str]
     qos: dict[str, float | None]

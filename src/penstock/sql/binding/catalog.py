@@ -92,6 +92,8 @@ class Catalog:
     partitions: Mapping[str, Partition] = field(default_factory=dict)
     #: When queries start and stop, as it was written, of those that say so.
     moments: Mapping[str, Times] = field(default_factory=dict)
+    #: The SELECT of each query that was not given as a plan, as it was written last.
+    selects: Mapping[str, str] = field(default_factory=dict)
 
     def times(self, query: str) -> Times:
         """When a query starts and stops, as it was written."""

@@ -24,7 +24,8 @@ def alter_statement(at: Cursor) -> AlterQuery | AlterStream:
     at.expect("QUERY")
     name = at.name("the query")
     if at.take("AS"):
-        return AlterQuery(at.subject, name, select=read_select(at))
+        text = rest_of(at)
+        return AlterQuery(at.subject, name, select=read_select(at), text=text)
     if at.peek() != "SET":
         raise at.error("expected SET (weight = 0.5), or AS SELECT", at.here)
     at.expect("SET")
@@ -40,6 +41,11 @@ def alter_statement(at: Cursor) -> AlterQuery | AlterStream:
     if not changes:
         raise at.error("nothing to set; write SET (weight = 0.5)", at.span)
     return AlterQuery(at.subject, name, changes)
+
+
+def rest_of(at: Cursor) -> str:
+    """The text from here to the end of the statement."""
+    return at.sql[at.here.start : at.span.end]
 
 
 def read_select(at: Cursor) -> exp.Expr:

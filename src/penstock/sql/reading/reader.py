@@ -14,7 +14,7 @@ from penstock.model.qos import QoS
 from penstock.model.query import OnError
 from penstock.model.scheduling import SCHEDULINGS
 from penstock.model.schema import Schema
-from penstock.sql.reading.altering import alter_statement, read_select
+from penstock.sql.reading.altering import alter_statement, read_select, rest_of
 from penstock.sql.reading.cursor import Cursor
 from penstock.sql.reading.definitions import columns, format_and_options, names_in_parentheses
 from penstock.sql.reading.foreign import NO_STATEMENTS, NOT_CREATED
@@ -259,11 +259,13 @@ def _create_query(at: Cursor, anew: bool = False) -> CreateQuery:
                 field, value = wish(at, option, here, (*WISHES, *MOMENTS, "on_error"))
                 wishes[field] = value
     at.expect("AS")
-    select = read_select(at)
+    text, select = rest_of(at), read_select(at)
     qos = QoS(**{field: value for field, value in wishes.items() if value is not None})
     check_moments(at, moments)
     start, stop = moments.get("start"), moments.get("stop")
-    return CreateQuery(at.subject, name, select, qos, start, stop, one_time, quiet, failing or "hold", anew)
+    return CreateQuery(
+        at.subject, name, select, qos, start, stop, one_time, quiet, failing or "hold", anew, text
+    )
 
 
 def _create_view(at: Cursor, anew: bool) -> CreateView:

@@ -67,6 +67,7 @@ class CreateQuery:
     if_not_exists: bool = False
     on_error: OnError = "hold"
     or_replace: bool = False
+    text: str = ""  # of the SELECT, as it was written
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +146,7 @@ class AlterQuery:
     name: str
     changes: Mapping[str, float | None] = field(default_factory=dict)
     select: exp.Expr | None = None
+    text: str = ""  # of the SELECT, as it was written
 
 
 @dataclass(frozen=True, slots=True)
