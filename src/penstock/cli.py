@@ -21,6 +21,7 @@ from penstock import __version__
 from penstock.commands.bench import bench
 from penstock.commands.config import config
 from penstock.commands.console import Json, err, out, print_json, progress_of
+from penstock.commands.namespaces import namespace
 from penstock.commands.queries import query
 from penstock.commands.remote import Namespace, Server, Token
 from penstock.commands.results import results
@@ -47,6 +48,7 @@ app.add_typer(stream, name="stream")
 app.add_typer(query, name="query")
 app.add_typer(policy, name="policy")
 app.add_typer(partition, name="partition")
+app.add_typer(namespace, name="namespace")
 app.add_typer(token, name="token")
 app.command()(results)
 app.command()(scheduling)

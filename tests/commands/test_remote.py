@@ -124,6 +124,7 @@ def test_queries_that_hurt_come_first() -> None:
             ("PUT", "/partitions/p", {"queries": ["a", "b"], "priority": 2.0}),
         ),
         (("partition", "drop", "p"), ("DELETE", "/partitions/p", None)),
+        (("namespace", "drop", "n"), ("DELETE", "/namespaces/n", None)),
         (("token", "revoke", "t1"), ("DELETE", "/tokens/t1", None)),
     ],
 )

@@ -252,7 +252,9 @@ def test_quotas_of_queries_and_weight() -> None:
     limited = replace(A, quotas=Quotas(queries=3, weight=3.0))
     more = "CREATE CONTINUOUS QUERY {} WITH (weight = {}) AS SELECT id FROM orders;"
     catalog, _ = run(limited, more.format("q1", 0.5), WHOLE)
-    said = r"namespace 'a' may have 3 queries, and these would be 4; drop one, or ask an admin for more"
+    said = (
+        r"namespace 'a' may have at most 3 queries, and these would be 4; drop one, or ask an admin for more"
+    )
     with pytest.raises(QueryError, match=said):
         run(limited, more.format("q2", 0.5), catalog)
     light = replace(A, quotas=Quotas(weight=2.5))

@@ -136,6 +136,39 @@ class Administration:
         """Gives what a partition runs back to the rest."""
         self._connection.call("DELETE", f"/partitions/{part(name)}")
 
+    def namespaces(self) -> list[dict[str, Any]]:
+        """The namespaces, and the most that each may use; null is no limit."""
+        return self._list("/namespaces", "namespaces")
+
+    def namespace_limits(self, name: str) -> dict[str, Any]:
+        """The most that a namespace may use; null is no limit."""
+        found: dict[str, Any] = self._connection.call("GET", f"/namespaces/{part(name)}")
+        return found
+
+    def namespace_usage(self, name: str) -> dict[str, Any]:
+        """What a namespace uses now."""
+        found: dict[str, Any] = self._connection.call("GET", f"/namespaces/{part(name)}/usage")
+        return found
+
+    def put_namespace(
+        self,
+        name: str,
+        *,
+        queries: int | None = None,
+        rows_per_s: float | None = None,
+        memory: str | int | None = None,
+        weight: float | None = None,
+    ) -> dict[str, Any]:
+        """A namespace with these limits, new or as it is from now on; what is not given has none."""
+        given = {"queries": queries, "rows_per_s": rows_per_s, "memory": memory, "weight": weight}
+        body = {word: value for word, value in given.items() if value is not None}
+        found: dict[str, Any] = self._connection.call("PUT", f"/namespaces/{part(name)}", body=body)
+        return found
+
+    def drop_namespace(self, name: str) -> None:
+        """Forgets a namespace that has nothing left."""
+        self._connection.call("DELETE", f"/namespaces/{part(name)}")
+
     def tokens(self) -> list[dict[str, Any]]:
         """The tokens, without their secrets."""
         return self._list("/tokens", "tokens")

@@ -34,7 +34,8 @@ def exceeded(namespace: str, quotas: Quotas, usage: Usage) -> tuple[str, ...]:
     found = []
     if quotas.queries is not None and usage.queries > quotas.queries:
         found.append(
-            f"namespace '{namespace}' may have {quotas.queries} queries, and these would be {usage.queries}; "
+            f"namespace '{namespace}' may have at most {quotas.queries} "
+            f"{'query' if quotas.queries == 1 else 'queries'}, and these would be {usage.queries}; "
             "drop one, or ask an admin for more"
         )
     if quotas.weight is not None and usage.weight > quotas.weight * (1 + 1e-9):

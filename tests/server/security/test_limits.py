@@ -92,7 +92,8 @@ def test_usage_beyond_quotas_is_said_in_words() -> None:
     assert exceeded("team", quotas, Usage(2, 10, 100, 3)) == ()
     assert exceeded("team", Quotas(), Usage(9, 99, 999, 9)) == ()
     assert exceeded("team", quotas, Usage(3, 11, 101, 3.5)) == (
-        "namespace 'team' may have 2 queries, and these would be 3; drop one, or ask an admin for more",
+        "namespace 'team' may have at most 2 queries, and these would be 3; drop one, or ask an admin for "
+        "more",
         "the queries of namespace 'team' may weigh 3 together, and these would weigh 3.5; lower a weight "
         "with ALTER QUERY, or ask an admin for more",
         "namespace 'team' may use 100 bytes of memory and uses 101; stop a query, make windows smaller, or "

@@ -63,7 +63,9 @@ def test_two_teams_share_work_and_see_nothing_of_each_other(spark: SparkSession,
         assert "runs as one of several queries that differ in constants" in seen
         assert "secret" not in seen
         assert "south." not in seen
-        with pytest.raises(QueryError, match="namespace 'south' may have 3 queries, and these would be 4"):
+        with pytest.raises(
+            QueryError, match="namespace 'south' may have at most 3 queries, and these would be 4"
+        ):
             engine.execute("".join(QUERY.format(name, "orders", 1) for name in ("x", "y")), scope=SOUTH)
         with pytest.raises(SqlError, match=r"there is no query 'secret_n'\.\n"):
             engine.execute("STOP QUERY secret_n;", scope=SOUTH)
