@@ -423,6 +423,8 @@ def apply(
         print_json(changes.as_json())
     else:
         out.print(str(changes), highlight=False, markup=False)
+        if dry_run and changes.changes:
+            err.print("nothing was changed: this was a dry run", highlight=False)
 
 
 @app.command()

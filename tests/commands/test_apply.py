@@ -51,6 +51,7 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(files: Path) -> No
     assert done.exit_code == 0, done.output
     lines = ["~ query q: weight 1 -> 0.5, another SELECT", "+ query more"]
     assert done.stdout.splitlines() == [*lines, "- query old (runs on; --prune stops it)"]
+    assert done.stderr.splitlines()[-1] == "nothing was changed: this was a dry run"
     done = CliRunner().invoke(app, [*command, "--prune", "--json"])
     assert json.loads(done.stdout) == {
         "changes": [
