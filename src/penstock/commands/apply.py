@@ -26,6 +26,11 @@ from penstock.sql.reading.statements import Statement
 class Applied(Protocol):
     """What was changed, or would be: lines for people, a document for scripts."""
 
+    @property
+    def changes(self) -> Sequence[object]:
+        """Each difference."""
+        ...
+
     def as_json(self) -> dict[str, Any]:
         """For scripts."""
         ...
