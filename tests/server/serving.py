@@ -33,6 +33,9 @@ class Victim(StrEnum):
     jvm = "jvm"
 
 
+_MODULES = {Victim.http: "penstock.web.process", Victim.engine: "penstock.server.engine.process"}
+
+
 class Serving:
     """`penstock serve` on a state and a port of its own, started again when it is killed."""
 
@@ -87,7 +90,7 @@ class Serving:
             if victim is Victim.jvm:
                 if is_spark(pid):
                     return pid
-            elif f"penstock.server.{victim}.process" in _command(pid):
+            elif _MODULES.get(victim, "") in _command(pid):
                 return pid
         return None
 

@@ -50,7 +50,8 @@ from penstock.server.supervision import (
     WakeAt,
 )
 
-_MODULES = {Child.http: "penstock.server.http.process", Child.engine: "penstock.server.engine.process"}
+#: The HTTP process is that with the page, which imports all of the server: only its name is known here.
+_MODULES = {Child.http: "penstock.web.process", Child.engine: "penstock.server.engine.process"}
 #: The exit code of a process that could not be started at all, as shells have it.
 _NOT_STARTED = 126
 #: Seconds that a port is waited for which the processes of a killed server still have, and between two tries.
@@ -75,7 +76,7 @@ class Server:
         """Serves until somebody stops it; the exit status."""
         server = self._settings.server
         try:
-            self._layout.state.mkdir(parents=True, exist_ok=True)
+            self._layout.state.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise ServerError(
                 f"{self._layout.state} cannot be the state's directory: {error.strerror}; name another with "

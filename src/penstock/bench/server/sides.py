@@ -67,7 +67,7 @@ def running(name: SideName, size: Size, root: Path) -> Iterator[Side]:
         with _log_on_error(log), worker("penstock.bench.server.load", given, log) as load:
             load.ask("create")
             engine = child_running(process.pid, "penstock.server.engine.process")
-            http = child_running(process.pid, "penstock.server.http.process")
+            http = child_running(process.pid, "penstock.web.process")
             if engine is None or http is None:
                 raise ExperimentError("the server has no engine process or no HTTP process")
             yield Side(name, load, engine, http)

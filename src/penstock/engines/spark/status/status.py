@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -66,7 +67,7 @@ class QueryStatus:
         return overall(self.judged_in_life)
 
     def as_json(self) -> dict[str, Any]:
-        """What `penstock run --json` says of a query."""
+        """What `penstock run --json` says of a query; those of one `shape` run as one."""
         return {
             "state": self.state.value,
             "rows": self.rows,
@@ -76,9 +77,11 @@ class QueryStatus:
             "p50_latency_s": self.latencies.percentile_s(0.5),
             "p95_latency_s": self.latencies.percentile_s(0.95),
             "staleness": self.staleness,
+            "stale_s": self.stale_s + self.waiting_stale_s,
             "freshness": self.freshness,
             "memory_bytes": self.memory_bytes,
             "charged_s": self.charged_s,
+            "shape": hashlib.sha256(self.runs_as.encode()).hexdigest()[:8],
             "verdict": self.verdict.value,
             "wishes": [_judgement(one) for one in self.judged],
             "verdict_in_life": self.verdict_in_life.value,

@@ -1,0 +1,113 @@
+"""The last minutes of every query and of the whole, as far as looks at the engine were taken.
+
+A pure record: looks go in, points come out. Latency of a moment is that of the results since the look before;
+staleness is the share of the time since then in which the result was out of date.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+#: How many looks are kept, and marks (switches of policy and threads).
+KEPT, MARKS = 240, 50
+
+
+class Point(NamedTuple):
+    """What was measured between two looks; None where nothing can be said."""
+
+    at_s: float
+    latency_s: float | None
+    memory_bytes: float
+    staleness: float | None
+    rows_per_s: float
+
+
+class Mark(NamedTuple):
+    """A moment at which something was set to something else."""
+
+    at_s: float
+    text: str
+
+
+class Seen(NamedTuple):
+    """Running sums of one query at a look."""
+
+    latency_sum_s: float
+    latency_count: int
+    stale_s: float
+    rows: int
+
+
+@dataclass(slots=True)
+class History:
+    """Points of each query by full name, points of the whole, and marks."""
+
+    kept: int = KEPT
+    whole: deque[Point] = field(default_factory=deque)
+    marks: deque[Mark] = field(default_factory=lambda: deque(maxlen=MARKS))
+    queries: dict[str, deque[Point]] = field(default_factory=dict)
+    _seen: dict[str, Seen] = field(default_factory=dict)
+    _at_s: float | None = None
+    _rows_in: int = 0
+    _how: tuple[str, str] | None = None
+
+    def add(self, status: Mapping[str, Any]) -> None:
+        """A look at the engine, as its status says it; one that is not newer than the last counts for nothing."""
+        at_s = status["at_s"]
+        if self._at_s is not None and at_s <= self._at_s:
+            return
+        how = (status["policy"], status["scheduling"])
+        if self._how is not None:
+            for before, now, what in zip(self._how, how, ("policy", "threads"), strict=True):
+                if before != now:
+                    self.marks.append(Mark(at_s, f"{what}: {now}"))
+        self._how = how
+        passed_s = None if self._at_s is None else at_s - self._at_s
+        rows_in = sum(one["rows"] for one in status["streams"].values())
+        points = []
+        for name, one in status["queries"].items():
+            now = Seen(one["latency_sum_s"], one["latency_count"], one["stale_s"], one["rows"])
+            before = self._seen.get(name)
+            self._seen[name] = now
+            if passed_s is None or before is None or now.rows < before.rows:
+                continue
+            point = _between(at_s, passed_s, before, now, one)
+            self._keep(self.queries.setdefault(name, deque()), point)
+            if one["state"] == "running":
+                points.append(point)
+        for gone in self._seen.keys() - status["queries"].keys():
+            self._seen.pop(gone)
+            self.queries.pop(gone, None)
+        if passed_s is not None:
+            held = float(status["held_bytes"])
+            self._keep(
+                self.whole,
+                Point(
+                    at_s,
+                    _mean([one.latency_s for one in points]),
+                    held,
+                    _mean([one.staleness for one in points]),
+                    max(0, rows_in - self._rows_in) / passed_s,
+                ),
+            )
+        self._at_s, self._rows_in = at_s, rows_in
+
+    def _keep(self, points: deque[Point], point: Point) -> None:
+        points.append(point)
+        while len(points) > self.kept:
+            points.popleft()
+
+
+def _between(at_s: float, passed_s: float, before: Seen, now: Seen, one: Mapping[str, Any]) -> Point:
+    results = now.latency_count - before.latency_count
+    latency_s = (now.latency_sum_s - before.latency_sum_s) / results if results > 0 else None
+    stale = min(1.0, max(0.0, (now.stale_s - before.stale_s) / passed_s)) if one["state"] == "running" else None
+    return Point(at_s, latency_s, one["memory_bytes"], stale, (now.rows - before.rows) / passed_s)
+
+
+def _mean(values: list[float | None]) -> float | None:
+    known = [one for one in values if one is not None]
+    return sum(known) / len(known) if known else None

@@ -1,0 +1,41 @@
+"""The pages, one module each: `register` makes them known to NiceGUI.
+
+A page gets who looks (`Visitor`) and what is known now (`Live`); it has a function `show` that builds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
+from nicegui import ui
+
+from penstock.web.live import Live
+from penstock.web.pages import overview, sign_in
+from penstock.web.visitor import Visitor, Visitors
+
+Show = Callable[[Visitor, Live, Request], Awaitable[None]]
+
+#: Where each page is.
+PAGES: tuple[tuple[str, str, Show], ...] = (("/", "Overview", overview.show),)
+
+
+def register(visitors: Visitors, live: Live) -> None:
+    """Makes all pages; once in a process."""
+    for path, title, show in PAGES:
+        _register(path, title, show, visitors, live)
+
+    @ui.page("/sign-in", title="Sign in · Penstock")
+    async def signing_in() -> None:
+        sign_in.show()
+
+
+def _register(path: str, title: str, show: Show, visitors: Visitors, live: Live) -> None:
+    @ui.page(path, title=f"{title} · Penstock")
+    async def page(request: Request) -> Response | None:
+        visitor = visitors.of(request)
+        if visitor is None:
+            return RedirectResponse("/sign-in")
+        await show(visitor, live, request)
+        return None
