@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fastapi import Request
@@ -115,6 +115,7 @@ class BoardFeed:
             "gauges": [
                 {
                     **gauge._asdict(),
+                    "level": str(gauge.level),
                     "measured": None if gauge.measured is None else float(f"{gauge.measured:.3g}"),
                     "place": None if gauge.place is None else round(gauge.place, 2),
                 }
@@ -123,6 +124,10 @@ class BoardFeed:
         }
 
 
-def _since(points: Any, told_s: float) -> list[Point]:
-    """The points that are newer."""
-    return [one for one in points if one.at_s > told_s]
+def _since(points: Iterable[Point], told_s: float) -> list[list[float | None]]:
+    """The points that are newer, short enough to be sent every second."""
+    return [
+        [round(one.at_s, 2), *(None if value is None else float(f"{value:.4g}") for value in one[1:])]
+        for one in points
+        if one.at_s > told_s
+    ]
