@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -16,7 +17,9 @@ import penstock as ps
 from penstock.client import Client
 from penstock.client import client as module
 from penstock.client.connection import ARROW, Connection
+from penstock.engines.spark.engine import Engine
 from penstock.errors import PlanFormatError, ServerError, SqlError
+from penstock.plan import document
 from tests.client.protocol import World, running
 
 
@@ -56,6 +59,66 @@ def test_an_error_in_sql_has_its_place(client: Client) -> None:
         client.execute("EXPLAIN\nSELECT tmp FROM temps;")
     assert (raised.value.line, raised.value.column) == (2, 8)
     assert str(raised.value).endswith("SELECT tmp FROM temps;\n         ^")
+
+
+#: What only an engine in one's own process can do, and why.
+ENGINES_OWN = {
+    "code does not travel": {"on_result", "push_then"},
+    "the server does it": {
+        "open", "start", "run", "pause", "end_all", "check", "drained", "confine", "keep_control_log",
+    },
+    "by another name, in several parts": {"catalog", "feeds", "graph_view", "measures", "streams_read"},
+    "within the engine's process or its files": {
+        "coordinator", "result_files", "result_places", "places_version", "without_places",
+        "recorded_streams", "recorded_tables", "read_up_to",
+    },
+    "for tests of sharing and of charging": {"run_apart", "periods", "charged"},
+}  # fmt: skip
+
+
+def parameters(kind: type, method: str) -> list[str]:
+    """The names of what a method takes, but for what makes no sense from afar."""
+    known = inspect.signature(getattr(kind, method)).parameters
+    return [name for name in known if name not in ("scope", "once", "most")]
+
+
+def test_a_client_has_the_methods_of_an_engine_and_they_take_the_same() -> None:
+    public = {name for name in vars(Engine) if not name.startswith("_")}
+    missing = {name for name in public if not hasattr(Client, name)}
+    assert missing <= set[str]().union(*ENGINES_OWN.values())
+    for method in public - missing:
+        assert set(parameters(Engine, method)) <= set(parameters(Client, method)), method
+    for method in ("push", "heartbeat", "create_stream", "set_partition"):
+        assert parameters(Engine, method) == parameters(Client, method)
+
+
+def test_a_query_that_was_built_or_read_is_submitted(client: Client, world: World) -> None:
+    source = {"kind": "source", "stream": "s", "schema": {"fields": [{"name": "n", "type": "bigint"}]}}
+    text = json.dumps({"penstock_plan": 1, "query": "q", "plan": {"operator": source}})
+    assert str(client.submit(document.read(text))) == "query 'q' created"
+    ((_, _, body),) = world.asked
+    assert (body["name"], body["plan"]["plan"]["operator"]["stream"]) == ("q", "s")
+    client.submit(ps.stream("temps").where("temp > 30").query("alarm"))
+    assert world.asked[1][2] == "CREATE CONTINUOUS QUERY alarm AS SELECT * FROM temps WHERE (temp > 30);"
+
+
+def test_operators_and_the_control_log_are_asked_for() -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/operators"):
+            return httpx.Response(200, json=[{"name": "a", "text": "source s"}])
+        assert request.url.params["minutes"] == "2.0"
+        return httpx.Response(200, content=b'{"a": 1}\n{"b": 2}\n')
+
+    with Client("http://server", transport=httpx.MockTransport(answer)) as client:
+        assert client.operators() == [{"name": "a", "text": "source s"}]
+        assert list(client.control_log(2.0)) == [b'{"a": 1}', b'{"b": 2}']
+
+
+def test_a_push_is_given_up_after_its_time(client: Client, world: World) -> None:
+    world.breaks = 3
+    with pytest.raises(ServerError, match="the engine is starting"):
+        client.push("temps", [{"room": "a"}], 0.0)
+    assert world.breaks == 2
 
 
 def test_a_plan_is_submitted_under_its_name(client: Client, world: World) -> None:

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from penstock.client.failures import problem_error
-from penstock.errors import AccessError, PenstockError, QueryError, ServerError, SourceError, SqlError
+from penstock.errors import (
+    AccessError,
+    KeyUsedError,
+    PenstockError,
+    PositionError,
+    QueryError,
+    ServerError,
+    SourceError,
+    SqlError,
+)
 from penstock.sql.session import run
 
 
@@ -17,6 +26,8 @@ from penstock.sql.session import run
         ("https://penstock.dev/problems/query", QueryError),
         ("urn:penstock:SourceError", SourceError),
         ("urn:penstock:access", AccessError),
+        ("urn:penstock:keyused", KeyUsedError),
+        ("urn:penstock:position", PositionError),
         ("about:blank", ServerError),
         ("", ServerError),
     ],

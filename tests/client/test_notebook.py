@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pytest
 
-from penstock.client.answers import Answer, Change, Changes
+from penstock.client.answers import Answer, Answers, Change, Changes, Listing
 from penstock.client.charts import sparkline
 from penstock.client.drawing import Node, graph_svg, nodes_of
 from penstock.client.explanation import explanation_of, graph_of
@@ -63,15 +63,17 @@ def everything() -> list[Any]:
         "problems": {"sink x": EVIL},
     }
     past = [Moment(float(n), {EVIL: n, "hot": 5 * n}, {EVIL: 0.1 * n, "hot": None}) for n in range(4)]
-    explained = {"text": EVIL, "columns": ["plan"], "rows": [[EVIL]], "operators": operators()}
+    explained = {"text": EVIL, "columns": ["plan"], "rows": [[EVIL]]}
     return [
         status_of(document, past),
         query_of({"name": EVIL, **evil}),
-        explanation_of(EVIL, explained),
+        explanation_of(EVIL, explained, graph_of({"operators": operators()})),
         graph_of({"operators": operators()}),
         Result(pa.table({EVIL: [EVIL]}), EVIL),
         Answer(EVIL, (EVIL,), ((EVIL,),)),
         Answer(EVIL, ("plan",), ((EVIL,),)),
+        Answers([Answer(EVIL, (EVIL,), ((EVIL,),)), Answer(EVIL)]),
+        Listing([{EVIL: EVIL, "columns": {EVIL: EVIL}, "wishes": [{}], "reads": [EVIL]}] * 30),
         Changes((Change("create", "query", EVIL, EVIL),), False),
     ]
 
@@ -92,12 +94,25 @@ def test_a_status_shows_what_hurts_first_and_a_chart_of_what_was() -> None:
     assert text.index("broken") < text.index("hot")
     assert text.count("<polyline") >= 2
     assert "violated: latency" in text
+    assert "broken: DIVIDE_BY_ZERO: &lt;b&gt;no" in text
 
 
 def test_a_large_table_is_cut_and_says_so() -> None:
     text = table_html(pa.table({"n": range(MOST_ROWS + 5)}))
     assert "… and 5 more rows" in text
     assert text.count("<tr>") == MOST_ROWS + 1
+
+
+def test_things_of_a_kind_are_a_table_of_their_plain_facts() -> None:
+    columns = [{"name": "n", "type": "bigint"}]
+    one = {"name": "s", "columns": columns, "options": {}, "reads": ["a", "b"], "rows": 1200, "is_on": True}
+    text = Listing([one, {**one, "rate_per_s": 0.123456}])._repr_html_()
+    heads = re.findall("<th[^>]*>([^<]*)</th>", text)
+    assert heads == ["name", "columns", "reads", "rows", "is on", "rate per s"]
+    first = text.partition("<tbody>")[2].partition("</tr>")[0]
+    assert re.findall("<td[^>]*>([^<]*)</td>", first) == ["s", "n bigint", "a, b", "1,200", "yes", ""]
+    assert ">0.1235<" in text
+    assert ">2026-01-01 12:00:00<" in Listing([STREAMS["temps"]])._repr_html_()
 
 
 def test_a_sparkline_begins_at_zero_has_gaps_and_warns_above_the_limit() -> None:
@@ -135,6 +150,14 @@ def test_the_graph_of_a_server_has_edges() -> None:
     ]
     found = graph_of({"nodes": nodes, "edges": [{"from": "a", "to": "b"}]})
     assert found.operators == (Node("a", "source", (), ("q", "r")), Node("b", "filter", ("a",)))
+
+
+def test_an_explanation_has_the_part_of_the_graph_that_works_for_the_query() -> None:
+    graph = graph_of({"operators": operators()})
+    found = explanation_of("R", {"text": "plan of 'r'", "columns": ["plan"], "rows": [["source"]]}, graph)
+    assert [one.name for one in found.operators] == ["a"]
+    assert "<svg" in found._repr_html_()
+    assert not explanation_of("later", {"text": "", "rows": [["source"]]}, graph).operators
 
 
 def test_a_graph_that_feeds_itself_is_drawn_all_the_same() -> None:

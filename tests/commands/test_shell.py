@@ -13,6 +13,7 @@ from prompt_toolkit.output import DummyOutput
 from penstock.client import Client
 from penstock.commands.remote import Remote
 from penstock.commands.shell import Shell, history_file
+from penstock.errors import ServerError
 from tests.client.protocol import World, running
 
 
@@ -87,6 +88,19 @@ def test_commands_with_a_backslash(
     assert ["a", "9"] not in lines  # only the last twenty
     assert statements(world) == ["DESCRIBE `temps`;"]
     assert ["\\q", "leave", "(or", "Ctrl-D);", "Ctrl-C", "drops", "what", "is", "being", "typed"] in lines
+
+
+def test_quit_and_help_are_understood(
+    served: tuple[World, str], world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed(served[1], "help\rquit;\rSHOW VIEWS;\r")
+    assert "\\?          this" in capsys.readouterr().out
+    assert statements(world) == []
+
+
+def test_nobody_there_is_said_before_anything_is_typed() -> None:
+    with pytest.raises(ServerError, match=r"no server answers at http://127\.0\.0\.1:1;"):
+        typed("http://127.0.0.1:1", "")
 
 
 @pytest.mark.usefixtures("world")

@@ -84,7 +84,7 @@ class Pusher(threading.Thread):
         while True:
             try:
                 with self._serving.client() as client:
-                    client.push(stream, rows, key)
+                    client.push(stream, rows, key=key)
                 return
             except PenstockError:
                 self.refused += 1

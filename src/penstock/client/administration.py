@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.client.answers import Listing
 from penstock.client.connection import Connection, part
 from penstock.client.documents import columns_of, listed
 
@@ -15,12 +16,12 @@ class Administration:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def _list(self, path: str, what: str) -> list[dict[str, Any]]:
-        return listed(self._connection.call("GET", path), what)
+    def _list(self, path: str, what: str) -> Listing:
+        return Listing(listed(self._connection.call("GET", path), what))
 
     # --- streams ---
 
-    def streams(self) -> list[dict[str, Any]]:
+    def streams(self) -> Listing:
         """The streams, with their columns."""
         return self._list("/streams", "streams")
 
@@ -53,7 +54,7 @@ class Administration:
         """Forgets a stream that nobody reads."""
         self._connection.call("DELETE", f"/streams/{part(stream)}")
 
-    def grants(self, stream: str) -> list[dict[str, Any]]:
+    def grants(self, stream: str) -> Listing:
         """The namespaces that may read a stream."""
         return self._list(f"/streams/{part(stream)}/grants", "grants")
 
@@ -67,7 +68,7 @@ class Administration:
 
     # --- queries ---
 
-    def queries(self) -> list[dict[str, Any]]:
+    def queries(self) -> Listing:
         """The queries, with their states."""
         return self._list("/queries", "queries")
 
@@ -101,25 +102,25 @@ class Administration:
         """Forgets a query."""
         self._connection.call("DELETE", f"/queries/{part(query)}")
 
-    def subscriptions(self, query: str) -> list[dict[str, Any]]:
+    def subscriptions(self, query: str) -> Listing:
         """The named positions of a query that the server keeps."""
         return self._list(f"/queries/{part(query)}/subscriptions", "subscriptions")
 
     # --- the whole engine ---
 
-    def tables(self) -> list[dict[str, Any]]:
+    def tables(self) -> Listing:
         """The stored tables."""
         return self._list("/tables", "tables")
 
-    def views(self) -> list[dict[str, Any]]:
+    def views(self) -> Listing:
         """The views."""
         return self._list("/views", "views")
 
-    def sinks(self) -> list[dict[str, Any]]:
+    def sinks(self) -> Listing:
         """Where results go."""
         return self._list("/sinks", "sinks")
 
-    def policies(self) -> list[dict[str, Any]]:
+    def policies(self) -> Listing:
         """The policies that there are."""
         return self._list("/policies", "policies")
 
@@ -128,15 +129,19 @@ class Administration:
         found: dict[str, Any] = self._connection.call("GET", "/scheduling")
         return found
 
-    def partitions(self) -> list[dict[str, Any]]:
+    def partitions(self) -> Listing:
         """What runs in threads of its own under `hmts`."""
         return self._list("/partitions", "partitions")
+
+    def operators(self) -> Listing:
+        """Each operator that runs: its state, what waits for it, what it remembers, what it costs."""
+        return self._list("/operators", "operators")
 
     def drop_partition(self, name: str) -> None:
         """Gives what a partition runs back to the rest."""
         self._connection.call("DELETE", f"/partitions/{part(name)}")
 
-    def namespaces(self) -> list[dict[str, Any]]:
+    def namespaces(self) -> Listing:
         """The namespaces, and the most that each may use; null is no limit."""
         return self._list("/namespaces", "namespaces")
 
@@ -169,7 +174,7 @@ class Administration:
         """Forgets a namespace that has nothing left."""
         self._connection.call("DELETE", f"/namespaces/{part(name)}")
 
-    def tokens(self) -> list[dict[str, Any]]:
+    def tokens(self) -> Listing:
         """The tokens, without their secrets."""
         return self._list("/tokens", "tokens")
 
@@ -185,6 +190,15 @@ class Administration:
     def revoke_token(self, token_id: str) -> None:
         """Refuses a token from now on."""
         self._connection.call("DELETE", f"/tokens/{part(token_id)}")
+
+    def audit(self, most: int = 100) -> Listing:
+        """The latest changes and refusals, newest first: who, when, from where, what became of it."""
+        return Listing(listed(self._connection.call("GET", "/audit", params={"most": most}), "audit"))
+
+    def settings(self) -> dict[str, str]:
+        """The settings that hold for the server, but for paths of its host."""
+        found: dict[str, str] = self._connection.call("GET", "/config")
+        return found
 
     def columns(self) -> dict[str, dict[str, str]]:
         """What can be read from, with its columns: streams, tables and views."""

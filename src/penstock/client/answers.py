@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
-from penstock.client.html import document, table, tag
+from penstock.client.documents import columns_text
+from penstock.client.html import MOST_ROWS, document, table, tag
 from penstock.sql.difference import change_line
+
+#: What is more seconds than that is a moment: 2001.
+_LONG_AGO_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +38,60 @@ class Answer:
             return document(tag("p", self.text, "title"), tag("pre", str(self)))
         shown = table(self.columns, self.rows) if self.columns else ""
         return document(tag("p", self.text, "title"), shown)
+
+
+class Answers(list[Answer]):
+    """What statements say back, one after the other."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self)
+
+
+class Listing(list[dict[str, Any]]):
+    """Things of a kind, as the server describes them; a notebook shows their plain facts."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        facts = [_facts(one) for one in self]
+        columns = list(dict.fromkeys(name for one in facts for name in one))
+        numbers = [name for name in columns if any(isinstance(one.get(name), int | float) for one in self)]
+        rows = [[one.get(name, "") for name in columns] for one in facts[:MOST_ROWS]]
+        rest = len(facts) - len(rows)
+        return document(
+            tag("p", f"{len(facts):,} found", "title"),
+            table([name.replace("_", " ") for name in columns], rows, [n.replace("_", " ") for n in numbers]),
+            tag("p", f"… and {rest:,} more", "pale") if rest > 0 else "",
+        )
+
+
+def _facts(one: Mapping[str, Any]) -> dict[str, Any]:
+    """What fits into cells: columns as people write them, texts and numbers; what is nested stays away."""
+    found: dict[str, Any] = {}
+    for name, value in one.items():
+        if name == "columns":
+            found[name] = columns_text(value)
+        elif isinstance(value, bool):
+            found[name] = "yes" if value else "no"
+        elif isinstance(value, float):
+            found[name] = _number(name, value)
+        elif isinstance(value, str | int) and value != "":
+            found[name] = value
+        elif isinstance(value, list) and value and all(isinstance(item, str | int) for item in value):
+            found[name] = ", ".join(map(str, value))
+    return found
+
+
+def _number(name: str, value: float) -> str:
+    """Four digits that count; moments, which are seconds since 1970, as people write them."""
+    if name.endswith("_s") and value > _LONG_AGO_S:
+        return datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def answer_of(one: Mapping[str, Any]) -> Answer:

@@ -26,7 +26,7 @@ import httpx
 import pyarrow as pa
 
 from penstock.client.administration import Administration
-from penstock.client.answers import Answer, Changes, answer_of, changes_of
+from penstock.client.answers import Answer, Answers, Changes, Listing, answer_of, changes_of
 from penstock.client.connection import ARROW, PATIENCE_S, TIMEOUT_S, Connection, part
 from penstock.client.documents import columns_of
 from penstock.client.explanation import Explanation, Graph, explanation_of, graph_of
@@ -36,6 +36,8 @@ from penstock.client.status import Moment, QueryStatus, Status, query_of, status
 from penstock.client.subscription import Subscription
 from penstock.client.typed_rows import fits, typed
 from penstock.errors import PlanFormatError
+from penstock.model.query import Query
+from penstock.plan import document
 
 #: Rows of a page of results, and how many looks at the status are remembered.
 PAGE_ROWS, MOST_MOMENTS = 50_000, 120
@@ -46,8 +48,10 @@ POLL_S = 0.5
 class Client(Administration):
     """Streams, queries and results of one server, as one namespace sees them.
 
-    Whatever fails raises a PenstockError with the server's words. There are no callbacks (`on_result`) and no
-    registration of functions: code does not travel to the server. Iterate over `subscribe` instead.
+    Whatever fails raises a PenstockError with the server's words. There are no callbacks (`on_result`,
+    `push_then`) and no registration of functions: code does not travel to the server. Iterate over
+    `subscribe` instead. The server starts and runs the engine, so a client does not. What `Engine.catalog`
+    has is in `streams`, `tables`, `views`, `queries` and `sinks`, what `graph_view` has in `graph`.
     Threads may share a client. With a transport of one's own that cannot give answers without end, `polls`.
     """
 
@@ -100,22 +104,23 @@ class Client(Administration):
 
     # --- statements ---
 
-    def execute(self, sql: str) -> list[Answer]:
+    def execute(self, sql: str) -> Answers:
         """Runs statements: all of them, or none if one is wrong."""
         found = self._connection.call("POST", "/sql", body={"sql": sql}, sql=sql)
-        return [answer_of(one) for one in found["answers"]]
+        return Answers(answer_of(one) for one in found["answers"])
 
-    def submit(self, query: str) -> list[Answer]:
-        """The same as `execute`, for one query: what a builder made, or a plan as JSON."""
-        if not query.lstrip().startswith("{"):
-            return self.execute(query if query.rstrip().endswith(";") else f"{query};")
+    def submit(self, query: str | Query) -> Answers:
+        """The same as `execute`, for one query: what a builder made, or a plan, as JSON or as it was read."""
+        text = document.write(query) if isinstance(query, Query) else query
+        if not text.lstrip().startswith("{"):
+            return self.execute(text if text.rstrip().endswith(";") else f"{text};")
         try:
-            plan = json.loads(query)
+            plan = json.loads(text)
         except ValueError as error:
             raise PlanFormatError(f"the plan is no JSON: {error}") from None
         name = str(plan.get("query", ""))
         self.create_query(name, plan=plan)
-        return [Answer(f"query '{name}' created")]
+        return Answers([Answer(f"query '{name}' created")])
 
     def apply(self, sql: str, *, prune: bool = False, dry_run: bool = False) -> Changes:
         """Makes what runs be what the statements say; with `dry_run`, says what that would take."""
@@ -124,13 +129,14 @@ class Client(Administration):
 
     # --- rows ---
 
-    def push(self, stream: str, rows: Any, key: str | None = None) -> int:
+    def push(self, stream: str, rows: Any, timeout: float | None = None, *, key: str | None = None) -> int:
         """Puts rows at the end of a pushed stream, and returns how many once they are in the log.
 
         They are dicts or tuples in any iterable, a dict of columns, a DataFrame, or anything of Arrow's. The
         push has an idempotency key, one that is made up unless given: on lost connections, timeouts and a
-        server that is starting again it is repeated with that key, and counts once. Who may be killed between
-        two attempts gives a key, and pushes the same rows with it again.
+        server that is starting again it is repeated with that key, for `timeout` seconds or for as long as
+        the client has patience, and counts once. Who may be killed between two attempts gives a key, and
+        pushes the same rows with it again.
 
         Many rows go in parts, each of which counts as a whole or not at all.
         """
@@ -138,14 +144,15 @@ class Client(Administration):
         count = 0
         for place, body in enumerate(parts(stream, rows, lambda: list(columns_of(self.stream(stream))))):
             path = f"/streams/{part(stream)}/rows"
-            self._connection.send(path, body.content, body.content_type, part_key(key, place))
+            self._connection.send(path, body.content, body.content_type, part_key(key, place), timeout)
             count += body.rows
         return count
 
-    def heartbeat(self, stream: str, time: Any) -> None:
+    def heartbeat(self, stream: str, time: Any, timeout: float | None = None) -> None:
         """Says that no row before `time` will be pushed to a stream; one that is all the same is late."""
         text = time.isoformat() if isinstance(time, datetime | date) else time
-        self._connection.call("POST", f"/streams/{part(stream)}/heartbeat", body={"time": text})
+        path = f"/streams/{part(stream)}/heartbeat"
+        self._connection.call("POST", path, body={"time": text}, patience_s=timeout)
 
     def end(self, stream: str) -> None:
         """Says that no row will be pushed to a stream any more."""
@@ -252,9 +259,12 @@ class Client(Administration):
 
     # --- what is going on ---
 
-    def status(self) -> Status:
-        """How everything stands; in a notebook, with charts of what this client saw before."""
-        found = status_of(self._connection.call("GET", "/status"))
+    def status(self, *, patience: float | None = None) -> Status:
+        """How everything stands; in a notebook, with charts of what this client saw before.
+
+        A server that is starting again is waited for `patience` seconds, or as long as for everything else.
+        """
+        found = status_of(self._connection.call("GET", "/status", patience_s=patience))
         rows = {name: one.rows for name, one in found.queries.items()}
         latencies = {name: one.latency_s for name, one in found.queries.items()}
         self._past.append(Moment(time.monotonic(), rows, latencies))
@@ -281,17 +291,26 @@ class Client(Administration):
         """One query: what it is, what it got and what it asked for."""
         return query_of({"name": query, **self._connection.call("GET", f"/queries/{part(query)}")})
 
-    def skipped(self, query: str) -> list[dict[str, Any]]:
+    def skipped(self, query: str) -> Listing:
         """The rows that a query left out (`on_error = 'skip'`): where each is in which stream, and why."""
         return self._list(f"/queries/{part(query)}/skipped", "skipped")
 
     def explain(self, query: str) -> Explanation:
         """How a query runs."""
-        return explanation_of(query, self._connection.call("GET", f"/queries/{part(query)}/explain"))
+        found = self._connection.call("GET", f"/queries/{part(query)}/explain")
+        return explanation_of(query, found, self.graph())
 
     def graph(self) -> Graph:
-        """All operators that run, and for whom."""
+        """All operators that run, and for whom; its `document` is what `Engine.graph_view` says."""
         return graph_of(self._connection.call("GET", "/graph"))
+
+    def control_log(self, minutes: float = 5.0) -> Iterator[bytes]:
+        """What happened in the last minutes and what control made of it; only an admin may ask for it.
+
+        Lines of JSON, for `penstock.control.log.replay`.
+        """
+        body, _ = self._connection.fetch("/control-log", "application/x-ndjson", {"minutes": minutes})
+        return iter(body.splitlines())
 
     def settle(self, timeout: float = 10.0) -> bool:
         """Waits until all rows that came in are processed and delivered; False if that took longer."""

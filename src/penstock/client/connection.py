@@ -77,14 +77,18 @@ class Connection:
         body: Any = None,
         params: Mapping[str, Any] | None = None,
         sql: str = "",
+        patience_s: float | None = None,
     ) -> Any:
         """What a request for JSON is answered with; None if with nothing.
 
         One that only asks is repeated while the server is starting again (503), or has too much to do (429);
-        one that changes something while the engine is away, which has not heard of it then.
+        one that changes something while the engine is away, which has not heard of it then. That goes on for
+        `patience_s`, or as long as the connection was told.
         """
         given = {} if body is None else {"json": body}
-        response = self._patient(method, path, params=params, changes=method != "GET", **given)
+        response = self._patient(
+            method, path, params=params, changes=method != "GET", patience_s=patience_s, **given
+        )
         self._check(response, method, path, sql)
         return response.json() if response.content else None
 
@@ -96,13 +100,17 @@ class Connection:
         self._check(response, "GET", path)
         return response.content, response.headers
 
-    def send(self, path: str, content: bytes, content_type: str, key: str) -> Any:
+    def send(
+        self, path: str, content: bytes, content_type: str, key: str, patience_s: float | None = None
+    ) -> Any:
         """A body under an idempotency key: repeated with the same key until the server has it for sure.
 
         That is on connections that break, answers that do not come, 429 and 503, while patience lasts.
         """
         headers = {"Content-Type": content_type, "Idempotency-Key": key}
-        response = self._patient("POST", path, content=content, headers=headers, whatever_breaks=True)
+        response = self._patient(
+            "POST", path, content=content, headers=headers, whatever_breaks=True, patience_s=patience_s
+        )
         self._check(response, "POST", path)
         return response.json() if response.content else None
 
@@ -138,9 +146,11 @@ class Connection:
         *,
         whatever_breaks: bool = False,
         changes: bool = False,
+        patience_s: float | None = None,
         **arguments: Any,
     ) -> httpx.Response:
-        pauses, until_s = Pauses(), self._clock_s() + self._patience_s
+        patience_s = self._patience_s if patience_s is None else patience_s
+        pauses, until_s = Pauses(), self._clock_s() + patience_s
         while True:
             response: httpx.Response | None = None
             failed: PenstockError | None = None

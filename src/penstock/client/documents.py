@@ -30,3 +30,15 @@ def columns_of(document: Mapping[str, Any]) -> dict[str, str]:
         else ""
         for one in found
     }
+
+
+def columns_text(columns: Any) -> str:
+    """Columns as people write them: `room STRING, mean DOUBLE`."""
+    if isinstance(columns, Mapping):
+        return ", ".join(f"{name} {type_}" for name, type_ in columns.items())
+    if isinstance(columns, str):
+        return columns
+    return ", ".join(
+        f"{one.get('name')} {one.get('type', '')}".strip() if isinstance(one, Mapping) else str(one)
+        for one in columns or ()
+    )

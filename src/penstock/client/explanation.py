@@ -13,7 +13,7 @@ from penstock.client.html import document, tag
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """The plan of a query as it runs, in lines; its operators where the server gives them."""
+    """The plan of a query as it runs, in lines, and its operators if it runs."""
 
     query: str
     lines: tuple[str, ...]
@@ -36,18 +36,22 @@ class Graph:
     operators: tuple[Node, ...]
     document: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    def part(self, query: str) -> tuple[Node, ...]:
+        """The operators that work for a query; none of one that does not run."""
+        wanted = query.lower()
+        return tuple(one for one in self.operators if wanted in (user.lower() for user in one.users))
+
     def _repr_html_(self) -> str:
         drawn = graph_svg(self.operators)
         rest = "" if drawn else tag("p", "too many to draw here, or none", "pale")
         return document(tag("p", f"{len(self.operators)} operators", "title"), drawn, rest)
 
 
-def explanation_of(query: str, found: Mapping[str, Any]) -> Explanation:
-    """An explanation from its JSON."""
+def explanation_of(query: str, found: Mapping[str, Any], graph: Graph) -> Explanation:
+    """An explanation from its JSON, with the query's part of the graph that runs."""
     answer = answer_of(found)
     lines = tuple("  ".join(str(cell) for cell in row) for row in answer.rows)
-    operators = nodes_of(found.get("operators") or ())
-    return Explanation(query, lines or tuple(answer.text.splitlines()), operators, found)
+    return Explanation(query, lines or tuple(answer.text.splitlines()), graph.part(query), found)
 
 
 def graph_of(found: Mapping[str, Any]) -> Graph:

@@ -24,7 +24,9 @@ _KINDS: Mapping[str, type[PenstockError]] = {
         errors.ControlError,
         errors.ConfigError,
         errors.SourceError,
+        errors.KeyUsedError,
         errors.SinkError,
+        errors.PositionError,
         errors.EngineError,
         errors.StepError,
     )

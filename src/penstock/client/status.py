@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.client.charts import sparkline
-from penstock.client.documents import named
+from penstock.client.documents import columns_text, named
 from penstock.client.html import Html, document, table, tag
 from penstock.explain.quantities import rate_text
 from penstock.sql.text.quantities import rough_seconds, shown_bytes, shown_seconds
@@ -203,6 +203,7 @@ class Status:
             )
             for name, one in self.streams.items()
         ]
+        failed = [tag("p", f"{one.name}: {one.failure}", "bad") for one in self.urgent_first() if one.failure]
         violated = [
             tag("p", f"{one.name}: {wish}", "pale")
             for one in self.urgent_first()
@@ -214,6 +215,7 @@ class Status:
             tag("p", self.headline, "title"),
             *(tag("p", f"{name}: {why}", "bad") for name, why in self.problems.items()),
             table(columns, rows, numbers) if rows else "",
+            *failed[:5],
             *violated[:5],
             table(("stream", "state", "rows", "late", "bad", "watermark"), streams, numbers)
             if streams
@@ -322,18 +324,6 @@ def watermark_text(stream: Mapping[str, Any]) -> str:
     if at_s is None:
         return ""
     return datetime.fromtimestamp(at_s, UTC).isoformat(" ", "milliseconds").removesuffix("+00:00")
-
-
-def columns_text(columns: Any) -> str:
-    """Columns as people write them: `room STRING, mean DOUBLE`."""
-    if isinstance(columns, Mapping):
-        return ", ".join(f"{name} {type_}" for name, type_ in columns.items())
-    if isinstance(columns, str):
-        return columns
-    return ", ".join(
-        f"{one.get('name')} {one.get('type', '')}".strip() if isinstance(one, Mapping) else str(one)
-        for one in columns or ()
-    )
 
 
 def verdict_html(word: str, text: str | None = None) -> Html:

@@ -69,7 +69,8 @@ def list_queries(remote: Remote) -> None:
 @connected
 def show_query(remote: Remote, name: Query) -> None:
     """One query: what it is, what it got, what it asked for."""
-    from penstock.client.status import columns_text, share_text
+    from penstock.client.documents import columns_text
+    from penstock.client.status import share_text
     from penstock.sql.text.quantities import rough_seconds, shown_bytes
 
     one = remote.client.query(name)
@@ -220,6 +221,34 @@ def drop_query(remote: Remote, name: Query) -> None:
     """Drops a query."""
     remote.client.drop_query(name)
     remote.done(f"query '{name}' dropped", query=name)
+
+
+@query.command("skipped")
+@connected
+def list_skipped(remote: Remote, name: Query) -> None:
+    """The rows that a query left out (--on-error skip), and why."""
+    found = remote.client.skipped(name)
+    rows = [(one["stream"], str(one["offset"]), one["reason"], one["text"]) for one in found]
+    remote.table(found, ("stream", "offset", "why", "row"), rows, ("offset",))
+
+
+@query.command("subscriptions")
+@connected
+def list_subscriptions(
+    remote: Remote,
+    name: Query,
+    forget: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Forgets the position under that name.")
+    ] = None,
+) -> None:
+    """The names under which the server keeps how far results were taken, or to forget one."""
+    if forget is not None:
+        remote.client.unsubscribe(name, forget)
+        remote.done(f"subscription '{forget}' of query '{name}' forgotten", query=name, subscription=forget)
+        return
+    found = remote.client.subscriptions(name)
+    rows = [(one["name"], one["position"]) for one in found]
+    remote.table(found, ("subscription", "taken up to"), rows)
 
 
 @query.command("watch")

@@ -29,6 +29,8 @@ Statements end with ;    CREATE STREAM …   CREATE CONTINUOUS QUERY … AS SELE
 \\s          how everything stands
 \\?          this
 \\q          leave (or Ctrl-D); Ctrl-C drops what is being typed"""
+#: What people type who do not know the others yet.
+_WORDS = {"quit": "\\q", "exit": "\\q", "help": "\\?"}
 #: Rows that `\r` shows.
 _RESULTS = 20
 
@@ -104,6 +106,7 @@ class Shell:
 
     def run(self) -> None:
         """Until somebody leaves."""
+        self._remote.client.scheduling()  # nobody there, or a wrong token, is said before anything is typed
         where = self._remote.client.url
         out.print(f"Connected to {where}. \\? helps, \\q leaves.", markup=False, highlight=False)
         while True:
@@ -119,8 +122,8 @@ class Shell:
     def take(self, text: str) -> bool:
         """What was typed; whether that was to leave."""
         try:
-            if text.strip().startswith("\\"):
-                return self._meta(text.strip())
+            if is_command(text):
+                return self._meta(_WORDS.get(_word(text), text.strip()))
             statements, rest = split_statements(text)
             for one in [*statements, *([rest] if without_comments(rest) else [])]:
                 if without_comments(one).strip(";").strip():
@@ -153,7 +156,7 @@ class Shell:
         return False
 
     def _everything(self) -> list[tuple[str, str, str]]:
-        from penstock.client.status import columns_text
+        from penstock.client.documents import columns_text
 
         client = self._remote.client
         kinds = {
@@ -203,8 +206,17 @@ class Shell:
         return made
 
 
+def is_command(text: str) -> bool:
+    """Whether a line is for the prompt itself."""
+    return text.strip().startswith("\\") or _word(text) in _WORDS
+
+
+def _word(text: str) -> str:
+    return text.strip().rstrip("; ").lower()
+
+
 def is_unfinished(text: str) -> bool:
     """Whether Enter begins another line: a statement has no `;` yet."""
-    if not without_comments(text) or text.strip().startswith("\\"):
+    if not without_comments(text) or is_command(text):
         return False
     return bool(without_comments(split_statements(text)[1]))

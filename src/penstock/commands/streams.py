@@ -17,6 +17,8 @@ Options = Annotated[
     list[str] | None,
     typer.Option("--option", metavar="NAME=VALUE", help="Of the format; any number of them."),
 ]
+#: What is said of a stream in other ways.
+_TAKEN = frozenset(("self", "name", "columns", "time", "delay", "format"))
 OtherNamespace = Annotated[str, typer.Argument(metavar="NAMESPACE", show_default=False)]
 
 
@@ -35,7 +37,8 @@ def pairs(given: list[str], what: str) -> dict[str, str]:
 @connected
 def list_streams(remote: Remote) -> None:
     """The streams, and how many rows came."""
-    from penstock.client.status import columns_text, watermark_text
+    from penstock.client.documents import columns_text
+    from penstock.client.status import watermark_text
 
     found = remote.client.streams()
     rows = [
@@ -59,7 +62,7 @@ def list_streams(remote: Remote) -> None:
 @connected
 def show_stream(remote: Remote, name: Stream) -> None:
     """One stream: columns, options, how many rows came, who may read it."""
-    from penstock.client.status import columns_text
+    from penstock.client.documents import columns_text
 
     found = remote.client.stream(name)
     facts: dict[str, Any] = {"stream": found.get("name", name), "columns": columns_text(found.get("columns"))}
@@ -90,6 +93,8 @@ def create_stream(
 ) -> None:
     """Creates a stream; without --format, one that rows are pushed to."""
     given = pairs(option or [], "--option")
+    for taken in _TAKEN & given.keys():
+        raise PenstockError(f"--option {taken}: no format has that option; --help says what it may be")
     typed = pairs(columns, "column")
     remote.client.create_stream(name, typed, time=time, delay=delay, format=format, **given)
     remote.done(f"stream '{name}' created", stream=name)
@@ -107,7 +112,7 @@ def push_rows(
     key: Annotated[str | None, typer.Option(help="Under one key the same rows count once.")] = None,
 ) -> None:
     """Pushes a file's rows; returns when the server has them in its log."""
-    count = remote.client.push(name, read_rows(file, format), key)
+    count = remote.client.push(name, read_rows(file, format), key=key)
     remote.done(f"{count:,} rows pushed to '{name}'", stream=name, rows=count)
 
 
