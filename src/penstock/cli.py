@@ -22,6 +22,7 @@ from penstock.commands.bench import bench
 from penstock.commands.config import config
 from penstock.commands.console import Json, err, out, print_json, progress_of
 from penstock.commands.namespaces import namespace
+from penstock.commands.operators import operators
 from penstock.commands.queries import query
 from penstock.commands.remote import Namespace, Server, Token
 from penstock.commands.results import results
@@ -54,6 +55,7 @@ app.command()(results)
 app.command()(scheduling)
 app.command()(status)
 app.command()(top)
+app.command()(operators)
 app.command()(sql)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,8 +20,12 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from penstock.cli import app
+from penstock.client import Client
+from penstock.commands import watching
+from penstock.commands.console import out
 from penstock.commands.local import serving_url
-from penstock.commands.remote import Place, place
+from penstock.commands.remote import Place, Remote, place
+from penstock.commands.results import plain
 from penstock.commands.tokens import lifetime
 from penstock.errors import PenstockError, ServerError, SqlError
 from tests.client.protocol import World, running
@@ -117,6 +124,10 @@ def test_queries_that_hurt_come_first() -> None:
         (("query", "suspend", "q"), ("POST", "/queries/q/suspend", {})),
         (("query", "resume", "q"), ("POST", "/queries/q/resume", {})),
         (("query", "drop", "q"), ("DELETE", "/queries/q", None)),
+        (
+            ("query", "subscriptions", "q", "--forget", "mail"),
+            ("DELETE", "/queries/q/subscriptions/mail", None),
+        ),
         (("policy", "set", "chain"), ("PUT", "/scheduling", {"policy": "chain"})),
         (("scheduling", "hmts"), ("PUT", "/scheduling", {"scheduling": "hmts"})),
         (
@@ -197,9 +208,10 @@ def test_rows_are_pushed_from_files_and_standard_input(world: World, tmp_path: P
         "2 rows pushed to 'temps'\n"
     )
     file = tmp_path / "rows.csv"
-    file.write_text("room,temp\na,1.5\n")
+    file.write_text('room,temp\n007,1.5\n"",\n')
     printed("stream", "push", "temps", str(file), "--key", "k")
-    assert pa.ipc.open_stream(world.pushed["k"]).read_all().to_pylist() == [{"room": "a", "temp": 1.5}]
+    pushed = pa.ipc.open_stream(world.pushed["k"]).read_all().to_pylist()
+    assert pushed == [{"room": "007", "temp": "1.5"}, {"room": "", "temp": None}]
 
 
 @pytest.mark.usefixtures("world")
@@ -220,12 +232,66 @@ def test_results_are_printed_in_every_format(world: World, follow: tuple[str, ..
     world.results = ROWS
     assert printed("results", "hot", "--format", "csv", *follow) == CSV
     lines = [json.loads(line) for line in printed("results", "hot", "--json", *follow).splitlines()]
-    assert lines[0] == {"room": "a", "temp": 1.5, "t": "2026-01-01T00:00:00+00:00"}
+    assert lines[0] == {"room": "a", "temp": 1.5, "t": "2026-01-01T00:00:00Z"}
     assert [line["room"] for line in lines] == ["a", "a", "b"]
     arrow = penstock("results", "hot", "--format", "arrow", *follow).stdout_bytes
     assert pa.ipc.open_stream(io.BytesIO(arrow)).read_all()["room"].to_pylist() == ["a", "a", "b"]
     assert words(printed("results", "hot", *follow))[0] == ["room", "temp", "t"]
     assert len(printed("results", "hot", "--limit", "1", "--json", *follow).splitlines()) == 1
+
+
+def test_results_that_follow_each_other_have_one_head_and_the_same_columns(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    world.results = [[{"room": room, "temp": 1.5, "t": moment}] for room in ("a-long-room", "b")]
+    lines = printed("results", "hot", "--follow").splitlines()
+    assert lines[0].split() == ["room", "temp", "t"]
+    assert [line.split()[0] for line in lines[1:]] == ["a-long-room", "b"]
+    assert len({line.index("2026") for line in lines[1:]}) == 1
+    monkeypatch.setattr(out, "width", 20)  # where there is no room they are as wide as can be
+    assert printed("results", "hot", "--follow").startswith("room")
+
+
+def test_json_has_no_numbers_that_json_has_not(world: World) -> None:
+    world.results = [[{"room": "a", "temp": math.nan}, {"room": "b", "temp": -math.inf}]]
+    lines = printed("results", "hot", "--json").splitlines()
+    assert [json.loads(line)["temp"] for line in lines] == ["NaN", "-Infinity"]
+
+
+def test_what_a_terminal_would_obey_is_shown(world: World) -> None:
+    world.results = [[{"room": "\x1b[31mred"}]]
+    assert "\\x1b[31mred" in printed("results", "hot")
+
+
+def test_nested_values_are_json_in_csv() -> None:
+    table = pa.table({"n": [[{"a": 1}]], "d": pa.array([1_500_000], pa.duration("us"))})
+    assert [plain(one) for (one,) in (column.to_pylist() for column in table.columns)] == ['[{"a":1}]', 1.5]
+
+
+@pytest.mark.usefixtures("world")
+def test_each_look_is_a_line_of_json() -> None:
+    lines = printed("top", "--json", "--times", "2", "--every", "0.2").splitlines()
+    assert [json.loads(line)["policy"] for line in lines] == ["round-robin"] * 2
+
+
+def test_a_query_is_watched_on_while_the_server_is_away(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waits = 0
+
+    def key(_: float) -> str:
+        nonlocal waits
+        waits += 1
+        world.breaks = int(waits == 1)
+        return ""
+
+    monkeypatch.setattr(watching, "pressed_keys", lambda: nullcontext(key))
+    with Client(os.environ["PENSTOCK_SERVER"]) as client:
+        watching.watch(Remote(client, as_json=True), "hot", 1.0, 3)
+    shown = capsys.readouterr()
+    assert [json.loads(line)["name"] for line in shown.out.splitlines()] == ["hot", "hot"]
+    assert shown.err == "the engine is starting\n"
 
 
 @pytest.mark.usefixtures("world")
@@ -267,6 +333,9 @@ def test_what_makes_no_sense_is_said_before_anything_is_asked(world: World) -> N
         "there is nothing to change; give a SELECT or a wish such as --latency 2s"
     )
     assert str(error("stream", "create", "s", "t TIMESTAMP")) == "column t TIMESTAMP: write NAME=VALUE"
+    assert str(error("stream", "create", "s", "t=INT", "--option", "format=csv")) == (
+        "--option format: no format has that option; --help says what it may be"
+    )
     assert not world.asked
 
 
@@ -299,10 +368,56 @@ def test_a_state_leads_to_the_server_that_runs_on_it(served: tuple[World, str], 
     )
 
 
+OPERATOR = {
+    "text": "select temp > 30",
+    "state": "running",
+    "queries": ["hot", "slow"],
+    "units": [1],
+    "waiting_rows": 1200,
+    "state_bytes": 0,
+    "rate_per_s": 50.0,
+    "cost_s": 2e-6,
+    "cost_error": None,
+    "selectivity": 0.25,
+    "selectivity_error": 0.1,
+}
+
+
+def test_operators_are_a_table_that_says_what_was_guessed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del world
+    monkeypatch.setattr(Client, "operators", lambda _: [OPERATOR])
+    shown = words(printed("operators"))
+    assert shown[1][:7] == ["select", "temp", ">", "30", "running", "hot,", "slow"]
+    assert shown[1][7:] == ["1", "1,200", "50", "(2.00", "µs)", "25.0%"]
+    assert json.loads(printed("operators", "--json")) == [OPERATOR]
+
+
+def test_rows_that_were_left_out_are_listed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    del world
+    left_out = {"stream": "temps", "offset": 12345, "reason": "DIVIDE_BY_ZERO", "text": "(1, 0)"}
+    monkeypatch.setattr(Client, "skipped", lambda *_: [left_out])
+    shown = words(printed("query", "skipped", "hot"))
+    assert shown == [["stream", "offset", "why", "row"], ["temps", "12345", "DIVIDE_BY_ZERO", "(1,", "0)"]]
+
+
 @pytest.mark.usefixtures("world")
-def test_shells_complete_names_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("query show s", ["slow"]),
+        ("results --server http://127.0.0.1:1 s", []),  # another server, where nobody is
+        ("query show --state nowhere s", []),
+        ("policy set path", ["path-capacity"]),
+        ("scheduling o", ["ots", "owned"]),
+    ],
+)
+def test_shells_complete_names_of_the_server_that_is_meant(
+    monkeypatch: pytest.MonkeyPatch, typed: str, offered: list[str]
+) -> None:
     monkeypatch.setenv("_PENSTOCK_COMPLETE", "complete_bash")
-    monkeypatch.setenv("COMP_WORDS", "penstock query show s")
-    monkeypatch.setenv("COMP_CWORD", "3")
+    monkeypatch.setenv("COMP_WORDS", f"penstock {typed}")
+    monkeypatch.setenv("COMP_CWORD", str(len(typed.split())))
     done = CliRunner().invoke(app, [], prog_name="penstock")
-    assert done.stdout.split() == ["slow"]
+    assert done.stdout.split() == offered

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.commands.console import err
 from penstock.errors import ServerError
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def local_client(state: Path, token: str | None = None, namespace: str | None = 
                 return
     from penstock.server.http.local import open_local
 
+    if err.is_terminal:
+        err.print("starting Spark …", style="dim", highlight=False)
     with (
         open_local(state) as transport,
         Client("http://localhost", token, namespace, transport=transport, polls=True) as client,

@@ -49,9 +49,7 @@ def _rows(data: bytes, format: RowsFormat) -> Any:
         case RowsFormat.json:
             return _json_rows(data.decode("utf-8"))
         case RowsFormat.csv:
-            import pyarrow.csv as pa_csv
-
-            return pa_csv.read_csv(pa.BufferReader(data))
+            return _csv_rows(data)
         case RowsFormat.parquet:
             import pyarrow.parquet as pa_parquet
 
@@ -59,6 +57,23 @@ def _rows(data: bytes, format: RowsFormat) -> Any:
         case RowsFormat.arrow:
             opened = pa.ipc.open_file if data.startswith(b"ARROW1") else pa.ipc.open_stream
             return opened(pa.BufferReader(data)).read_all()
+
+
+def _csv_rows(data: bytes) -> Any:
+    """All columns as texts, `007` too: the stream's types say what they are. What is empty is NULL."""
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+
+    parse = pa_csv.ParseOptions(newlines_in_values=True)
+    with pa_csv.open_csv(pa.BufferReader(data), parse_options=parse) as opened:
+        names = opened.schema.names
+    convert = pa_csv.ConvertOptions(
+        column_types=dict.fromkeys(names, pa.string()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return pa_csv.read_csv(pa.BufferReader(data), parse_options=parse, convert_options=convert)
 
 
 def _json_rows(text: str) -> list[Any]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,6 +50,10 @@ State = Annotated[
         "--state", metavar="DIR", help="A state instead of a server: works without one; else $PENSTOCK_STATE."
     ),
 ]
+
+
+#: Signs that a terminal obeys instead of showing them; what is in rows must not reach it.
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +147,23 @@ class Remote:
             out.print(escape(text), highlight=False, soft_wrap=True)
 
 
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], numbers: Sequence[str] = ()) -> None:
-    """A table for people; what is in brackets is no markup."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(escape(name), justify="right" if name in numbers else "left", overflow="fold")
+def print_table(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    numbers: Sequence[str] = (),
+    *,
+    widths: Sequence[int] = (),
+    head: bool = True,
+) -> None:
+    """A table for people; what is in brackets is no markup. `widths` are the least that columns have."""
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=head)
+    for place, name in enumerate(columns):
+        table.add_column(
+            escape(cell(name)),
+            justify="right" if name in numbers else "left",
+            overflow="fold",
+            min_width=widths[place] if widths else None,
+        )
     for row in rows:
         table.add_row(*(escape(cell(value)) for value in row))
     out.print(table, highlight=False)
@@ -162,7 +179,7 @@ def cell(value: Any) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:g}"
-    return str(value)
+    return CONTROL.sub(lambda sign: f"\\x{ord(sign[0]):02x}", str(value))
 
 
 def connected(function: Callable[..., None]) -> Callable[..., None]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import base64
 import csv
-import json
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.cells import cell_len
 
 from penstock.commands.completion import Query
-from penstock.commands.remote import Remote, connected, print_table
+from penstock.commands.console import out
+from penstock.commands.remote import Remote, cell, connected, print_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -71,17 +72,38 @@ def write(tables: Iterable[pa.Table], format: ResultsFormat) -> None:
     """Prints tables one after the other as they come; with one head, if they have the same columns."""
     match format:
         case ResultsFormat.table:
-            for table in tables:
-                print_table(table.column_names, _rows(table), numeric(table))
+            _print_tables(tables)
         case ResultsFormat.json:
-            for table in tables:
-                for row in table.to_pylist():
-                    print(json.dumps(row, default=plain))
-                sys.stdout.flush()
+            _print_lines(tables)
         case ResultsFormat.csv:
             _write_csv(tables)
         case ResultsFormat.arrow:
             _write_arrow(tables)
+
+
+def _print_tables(tables: Iterable[pa.Table]) -> None:
+    """With the head once, and columns that do not become narrower, if there is room for them."""
+    head: list[str] = []
+    widths: list[int] = []
+    for table in tables:
+        names, rows = table.column_names, _rows(table)
+        if names != head:
+            widths = [cell_len(name) for name in names]
+        lengths = ([cell_len(cell(row[place])) for row in rows] for place in range(len(names)))
+        widths = [max([width, *those]) for width, those in zip(widths, lengths, strict=True)]
+        fit = sum(widths) + 2 * len(widths) <= out.width
+        print_table(names, rows, numeric(table), widths=widths if fit else (), head=names != head)
+        head = names
+
+
+def _print_lines(tables: Iterable[pa.Table]) -> None:
+    """A line of JSON for each row, as the server writes it."""
+    from penstock.server.http.encoding import json_bytes, rows_of
+
+    for table in tables:
+        for row in rows_of(table):
+            print(json_bytes(row).decode())
+        sys.stdout.flush()
 
 
 def _rows(table: pa.Table) -> list[tuple[Any, ...]]:
@@ -97,12 +119,16 @@ def numeric(table: pa.Table) -> list[str]:
 
 
 def plain(value: Any) -> Any:
-    """What JSON has no word for, as the server writes it."""
+    """A value of CSV; what is nested is JSON."""
+    from penstock.server.http.encoding import json_bytes
+
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
-    return str(value)
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return json_bytes(value).decode() if isinstance(value, list | dict) else value
 
 
 def _write_csv(tables: Iterable[pa.Table]) -> None:
@@ -113,7 +139,7 @@ def _write_csv(tables: Iterable[pa.Table]) -> None:
             head = table.column_names
             writer.writerow(head)
         for row in _rows(table):
-            writer.writerow([plain(one) if isinstance(one, datetime | date | bytes) else one for one in row])
+            writer.writerow([plain(one) for one in row])
         sys.stdout.flush()
 
 

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from penstock.commands.completion import Partition, complete_policy, complete_scheduling
 from penstock.commands.console import Json
 from penstock.commands.remote import Namespace, Remote, Server, State, Token, connected, run_alone
 
@@ -40,7 +41,13 @@ def show_policy(remote: Remote) -> None:
 def set_policy(
     remote: Remote,
     text: Annotated[
-        str, typer.Argument(metavar="POLICY", help="As chain, or direct(…).", show_default=False)
+        str,
+        typer.Argument(
+            metavar="POLICY",
+            help="As chain, or direct(…).",
+            autocompletion=complete_policy,
+            show_default=False,
+        ),
     ],
 ) -> None:
     """Another policy from now on."""
@@ -62,7 +69,11 @@ def scheduling(
     remote: Remote,
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[gts|ots|di|pool|owned|hmts]", help="Another one; else says which it is."),
+        typer.Argument(
+            metavar="[gts|ots|di|pool|owned|hmts]",
+            help="Another one; else says which it is.",
+            autocompletion=complete_scheduling,
+        ),
     ] = None,
 ) -> None:
     """How the graph is divided among threads, or to divide it in another way while it runs."""
@@ -109,7 +120,7 @@ def list_partitions(remote: Remote) -> None:
 @connected
 def set_partition(
     remote: Remote,
-    name: Annotated[str, typer.Argument(metavar="PARTITION", show_default=False)],
+    name: Partition,
     queries: Annotated[str, typer.Option(metavar="A,B", help="The queries that it runs.")] = "",
     operators: Annotated[str, typer.Option(metavar="A,B", help="The operators that it runs.")] = "",
     policy: Annotated[str | None, typer.Option(help="By which it runs them.")] = None,
@@ -129,9 +140,7 @@ def split(text: str) -> list[str]:
 
 @partition.command("drop")
 @connected
-def drop_partition(
-    remote: Remote, name: Annotated[str, typer.Argument(metavar="PARTITION", show_default=False)]
-) -> None:
+def drop_partition(remote: Remote, name: Partition) -> None:
     """Gives what a partition runs back to the rest."""
     remote.client.drop_partition(name)
     remote.done(f"partition '{name}' dropped", partition=name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import select
 import sys
 import time
@@ -59,7 +60,7 @@ def top(
     """
     if remote.as_json:
         for found in remote.client.watch(every, times or 1):
-            print_json(found.document)
+            print(json.dumps(found.document), flush=True)
         return
     if not out.is_terminal:
         *_, last = remote.client.watch(every, times or 2)
@@ -79,7 +80,7 @@ def _renew(remote: Remote, live: Live, key: Callable[[float], str], every: float
         if key(every) in ("q", "Q", "\x03", "\x04"):
             return
         try:
-            shown = screen(remote.client.status())
+            shown = screen(remote.client.status(patience=0.0))
             live.update(shown, refresh=True)
         except ServerError as error:
             live.update(Group(Text(str(error), style="yellow"), shown), refresh=True)

@@ -12,10 +12,10 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from penstock.commands.console import out
+from penstock.commands.console import err, out
 from penstock.commands.remote import Remote, cell
 from penstock.commands.top import lately, pressed_keys, queries_table, query_line
-from penstock.errors import QueryError, closest
+from penstock.errors import QueryError, ServerError, closest
 
 if TYPE_CHECKING:
     from penstock.client.status import Status
@@ -25,8 +25,12 @@ _LAST, _MOST_ROWS = 8, 5000
 
 
 def watch(remote: Remote, name: str, every: float, times: int | None) -> None:
-    """Looks again and again; a line each where there is no terminal, or with --json."""
+    """Looks again and again; a line each where there is no terminal, or with --json.
+
+    A server that is away after the first look is waited for.
+    """
     position: str | None = None
+    shown: Group | None = None
     last: deque[dict[str, Any]] = deque(maxlen=_LAST)
     live: Live | None = None
     with contextlib.ExitStack() as stack:
@@ -37,20 +41,30 @@ def watch(remote: Remote, name: str, every: float, times: int | None) -> None:
             if looks and key(every) in ("q", "Q"):
                 return
             looks += 1
-            now = only(remote.client.status(), name)
-            (one,) = now.queries.values()
+            try:
+                now = only(remote.client.status(patience=None if shown is None else 0.0), name)
+                (one,) = now.queries.values()
+                if out.is_terminal and not remote.as_json:
+                    if position is None:  # the results of its whole life are not fetched
+                        position = remote.client.query(one.name).document.get("position")
+                    for page, behind in remote.client.pages(one.name, position, _MOST_ROWS):
+                        last.extend(page.slice(max(0, page.num_rows - _LAST)).to_pylist())
+                        position = behind
+            except ServerError as error:  # it is away for a while
+                if shown is None:
+                    raise
+                if live is None:
+                    err.print(str(error), markup=False, highlight=False, soft_wrap=True)
+                else:
+                    live.update(Group(Text(str(error), style="yellow"), shown), refresh=True)
+                continue
+            shown = _screen(now, list(last))
             if remote.as_json:
                 print(json.dumps({"name": one.name, **one.document}), flush=True)
                 continue
             if not out.is_terminal:
                 out.print(query_line(one, lately(now, one.name)), markup=False, highlight=False)
                 continue
-            if position is None:  # the results of its whole life are not fetched
-                position = remote.client.query(one.name).document.get("position")
-            for page, behind in remote.client.pages(one.name, position, _MOST_ROWS):
-                last.extend(page.slice(max(0, page.num_rows - _LAST)).to_pylist())
-                position = behind
-            shown = _screen(now, list(last))
             if live is None:
                 live = stack.enter_context(Live(shown, console=out, screen=True, auto_refresh=False))
             live.update(shown, refresh=True)
