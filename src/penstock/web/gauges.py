@@ -33,7 +33,7 @@ _ORDER = tuple(Level)
 
 
 class Gauge(NamedTuple):
-    """One wish: what was asked and measured, a place from 0 to 1 on the gauge, where the tolerance ends, why."""
+    """One wish: asked and measured, the needle's place from 0 to 1, the ends of the tolerance, and why."""
 
     wish: str
     asked: float

@@ -55,15 +55,15 @@ class History:
     _how: tuple[str, str] | None = None
 
     def add(self, status: Mapping[str, Any]) -> None:
-        """A look at the engine, as its status says it; one that is not newer than the last counts for nothing."""
+        """A look at the engine, as its status says it; one that is not newer than the last is not counted."""
         at_s = status["at_s"]
         if self._at_s is not None and at_s <= self._at_s:
             return
         how = (status["policy"], status["scheduling"])
         if self._how is not None:
-            for before, now, what in zip(self._how, how, ("policy", "threads"), strict=True):
-                if before != now:
-                    self.marks.append(Mark(at_s, f"{what}: {now}"))
+            for was, is_now, what in zip(self._how, how, ("policy", "threads"), strict=True):
+                if was != is_now:
+                    self.marks.append(Mark(at_s, f"{what}: {is_now}"))
         self._how = how
         passed_s = None if self._at_s is None else at_s - self._at_s
         rows_in = sum(one["rows"] for one in status["streams"].values())
@@ -104,7 +104,9 @@ class History:
 def _between(at_s: float, passed_s: float, before: Seen, now: Seen, one: Mapping[str, Any]) -> Point:
     results = now.latency_count - before.latency_count
     latency_s = (now.latency_sum_s - before.latency_sum_s) / results if results > 0 else None
-    stale = min(1.0, max(0.0, (now.stale_s - before.stale_s) / passed_s)) if one["state"] == "running" else None
+    stale = (
+        min(1.0, max(0.0, (now.stale_s - before.stale_s) / passed_s)) if one["state"] == "running" else None
+    )
     return Point(at_s, latency_s, one["memory_bytes"], stale, (now.rows - before.rows) / passed_s)
 
 

@@ -33,7 +33,12 @@ def router_for(visitors: Visitors) -> APIRouter:
 
     def cookie(response: Response, name: str, value: str) -> Response:
         response.set_cookie(
-            name, value, httponly=True, samesite="strict", secure=visitors.backend.settings.server.tls, path="/"
+            name,
+            value,
+            httponly=True,
+            samesite="strict",
+            secure=visitors.backend.settings.server.tls,
+            path="/",
         )
         return response
 

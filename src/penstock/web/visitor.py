@@ -94,7 +94,12 @@ class Visitor:
         transport = httpx.ASGITransport(self.visitors.api, client=(self.address, 0))
         async with httpx.AsyncClient(transport=transport, base_url=_BASE + _PREFIX) as client:
             answered = await client.request(
-                method, path, headers=sent, params=given, content=content, **({} if body is None else {"json": body})
+                method,
+                path,
+                headers=sent,
+                params=given,
+                content=content,
+                **({} if body is None else {"json": body}),
             )
         if answered.is_success:
             return answered

@@ -30,10 +30,10 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
         summary = Summary(first["summary"])
         with panel() as queries:
             board = QueryBoard(first["board"])
-        with panel() as nothing, empty("No query yet", "Queries that run are here with how well they are served."):
-            with box("line"):
-                link("Register a stream", "/streams", "button")
-                link("Write a query", "/new", "button primary")
+        words = "Queries that run are here, with how well they are served."
+        with panel() as nothing, empty("No query yet", words), box("line"):
+            link("Register a stream", "/streams", "button")
+            link("Write a query", "/new", "button primary")
         how = text("p", "", "muted small").style("margin-top: 12px")
 
     async def look() -> None:

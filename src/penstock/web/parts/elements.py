@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
+
+AnyElement = TypeVar("AnyElement", bound=Element)
 
 
 def text(tag: str, content: str = "", classes: str = "") -> TextElement:
@@ -34,7 +36,7 @@ def link(label: str, target: str, classes: str = "") -> TextElement:
     return attributes(text("a", label, classes), href=target)
 
 
-def attributes(element: Any, **given: Any) -> Any:
+def attributes(element: AnyElement, **given: Any) -> AnyElement:
     """The element with attributes that may hold anything; underscores are dashes."""
     for name, value in given.items():
         element.props[name.replace("_", "-")] = value
@@ -44,7 +46,9 @@ def attributes(element: Any, **given: Any) -> Any:
 class Field:
     """A labelled control with a value; `wrong` is what is the matter with it."""
 
-    def __init__(self, tag: str, label: str, value: Any, hint: str, changed: Callable[[], Any] | None) -> None:
+    def __init__(
+        self, tag: str, label: str, value: Any, hint: str, changed: Callable[[], Any] | None
+    ) -> None:
         self._changed = changed
         self._value = value
         with box("field", "label") as self.around:
@@ -84,7 +88,7 @@ class Field:
     @property
     def wrong(self) -> str:
         """What is the matter with it; empty if nothing is."""
-        return self._wrong.text
+        return str(self._wrong.text)
 
     @wrong.setter
     def wrong(self, message: str) -> None:
@@ -251,4 +255,10 @@ class Sheet:
 
 def say(message: str, *, bad: bool = False) -> None:
     """A word at the lower edge, which goes by itself; what went wrong stays longer."""
-    ui.notify(message, type=None, position="bottom", timeout=9000 if bad else 3500, close_button="close" if bad else False)
+    ui.notify(
+        message,
+        type=None,
+        position="bottom",
+        timeout=9000 if bad else 3500,
+        close_button="close" if bad else False,
+    )

@@ -1,4 +1,4 @@
-"""What is around every page: where one can go, who has signed in, light or dark, and whether the engine is there."""
+"""What is around every page: places to go, who has signed in, light or dark, and whether the engine is there."""
 
 from __future__ import annotations
 
@@ -36,11 +36,12 @@ PLACES = (
 #: Before anything is painted, so that nobody who wants dark is shown light first.
 _HEAD = """
 <script>
-  {const kept = localStorage.getItem("penstock-theme"); if (kept) document.documentElement.dataset.theme = kept;}
-  function penstockTheme(name) {
-    if (name === "auto") { localStorage.removeItem("penstock-theme"); delete document.documentElement.dataset.theme; }
-    else { localStorage.setItem("penstock-theme", name); document.documentElement.dataset.theme = name; }
-  }
+  const penstockTheme = (name) => {
+    const root = document.documentElement.dataset;
+    if (name === "auto") delete root.theme; else root.theme = name;
+    localStorage.setItem("penstock-theme", name);
+  };
+  penstockTheme(localStorage.getItem("penstock-theme") ?? "auto");
 </script>
 <link rel="stylesheet" href="/static/penstock.css">
 """
@@ -96,7 +97,7 @@ def _foot(visitor: Visitor) -> None:
                                 option.props["selected"] = True
                     choice.on("change", js_handler=_LOOK_AT)
         with attributes(box("input", "select"), aria_label="Colours") as theme:
-            for name, words in (("auto", "Colours: as the system"), ("light", "Light"), ("dark", "Dark")):
+            for name, words in (("auto", "System colours"), ("light", "Light"), ("dark", "Dark")):
                 attributes(text("option", words), value=name)
         theme.on("change", js_handler="(event) => penstockTheme(event.target.value)")
         ui.run_javascript(

@@ -15,6 +15,6 @@ _PATHS = {
 def svg(name: str) -> str:
     """One sign; decoration beside a word."""
     return (
-        '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" '
-        f'stroke-linejoin="round" aria-hidden="true"><path d="{_PATHS[name]}"/></svg>'
+        '<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" '
+        f'stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d="{_PATHS[name]}"/></svg>'
     )
