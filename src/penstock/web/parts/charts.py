@@ -19,7 +19,7 @@ class TimeChart(Element, component="../js/time_chart.js"):
     `initial` and `news` are of one form, any part of which may be left out:
 
         {"at": now in seconds,                      the right edge
-         "series": {name: [[at_s, value], …]},      points that came; None is a moment of which nothing is known
+         "series": {name: [[at_s, value], …]},      points that came; None: nothing is known
          "marks": [[at_s, text], …],                moments to be seen as vertical lines
          "limit": value or None,                    a dashed line
          "gone": [name, …]}                         series that are shown no more
