@@ -26,7 +26,7 @@ const GROUPS = {
 
 export default {
   template: `
-    <section aria-label="Queries">
+    <section aria-label="Queries" :data-at="at">
       <div class="board-tools">
         <input class="input" type="search" v-model="filter" placeholder="Filter by name, stream or state"
           aria-label="Filter queries" />

@@ -1,4 +1,4 @@
-"""What is around every page: places to go, who has signed in, light or dark, and whether the engine is there."""
+"""What is around every page: places to go, who has signed in, light or dark, whether the engine is there."""
 
 from __future__ import annotations
 
