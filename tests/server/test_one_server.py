@@ -10,7 +10,7 @@ import pytest
 
 from penstock.errors import ServerError
 from penstock.server.config import Loaded, load
-from penstock.server.processes import Server
+from penstock.server.processes.server import Server
 
 
 def test_a_second_server_on_a_state_is_refused_and_leaves_the_first_one_its_address(tmp_path: Path) -> None:

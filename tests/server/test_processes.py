@@ -16,8 +16,9 @@ import httpx
 import pytest
 
 from penstock.errors import ServerError
-from penstock.server import processes
 from penstock.server.layout import StateLayout
+from penstock.server.processes import port as ports
+from penstock.server.processes.server import only_server
 from tests.server.kills import World
 from tests.server.serving import PATIENCE_S, PENSTOCK, Serving, Victim
 
@@ -33,7 +34,7 @@ def test_a_port_that_somebody_else_has_is_refused_at_once(layout: StateLayout) -
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(ServerError) as error:
-            processes._listening("127.0.0.1", port, layout)
+            ports.listening("127.0.0.1", port, layout)
     assert str(error.value) == (
         f"cannot listen at 127.0.0.1, port {port}: Address already in use; choose another port with --port, "
         "or 0 for one that is free"
@@ -54,8 +55,8 @@ def test_a_port_that_a_killed_server_had_is_waited_for(
         if waits == 3:
             other.close()
 
-    monkeypatch.setattr(processes.time, "sleep", sleep)
-    with processes._listening("127.0.0.1", port, layout) as found:
+    monkeypatch.setattr(ports.time, "sleep", sleep)
+    with ports.listening("127.0.0.1", port, layout) as found:
         assert found.getsockname()[1] == port
     assert waits == 3
     said = capsys.readouterr().err
@@ -63,12 +64,12 @@ def test_a_port_that_a_killed_server_had_is_waited_for(
 
 
 def test_a_port_is_not_waited_for_without_end(layout: StateLayout, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(processes, "_PORT_PATIENCE_S", 0.05)
+    monkeypatch.setattr(ports, "_PATIENCE_S", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         layout.address.write_text(json.dumps({"url": f"http://127.0.0.1:{port}", "pid": 1}))
         with pytest.raises(ServerError, match="Address already in use"):
-            processes._listening("127.0.0.1", port, layout)
+            ports.listening("127.0.0.1", port, layout)
 
 
 @pytest.mark.parametrize(
@@ -78,17 +79,17 @@ def test_an_address_that_says_nothing_of_the_port_is_no_reason_to_wait(
     layout: StateLayout, text: str
 ) -> None:
     layout.address.write_text(text)
-    assert not processes._was_killed(layout, 8642)
+    assert not ports.was_killed(layout, 8642)
 
 
 def test_only_one_server_runs_on_a_state(layout: StateLayout) -> None:
-    with processes._only_server(layout):
-        with pytest.raises(ServerError) as error, processes._only_server(layout):
+    with only_server(layout):
+        with pytest.raises(ServerError) as error, only_server(layout):
             pass
         assert str(error.value) == (
             f"a server runs on {layout.state} already; stop it first, or name another directory with --state"
         )
-    with processes._only_server(layout):
+    with only_server(layout):
         pass
 
 
@@ -204,7 +205,7 @@ def _said(serving: Serving) -> str:
 
 @pytest.mark.slow
 def test_a_second_server_on_the_same_state_is_refused(tmp_path: Path) -> None:
-    with processes._only_server(StateLayout(tmp_path)):
+    with only_server(StateLayout(tmp_path)):
         found = subprocess.run(
             [PENSTOCK, "serve", "--state", tmp_path, "--port", "0"],
             capture_output=True,

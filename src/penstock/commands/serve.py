@@ -26,7 +26,7 @@ def serve(
     SIGHUP reads the settings again. docs/operations.md says how to secure and watch it.
     """
     from penstock.server.config import Loaded, config_file, load, read_flags
-    from penstock.server.processes import Server
+    from penstock.server.processes.server import Server
 
     given: dict[str, Any] = {
         "server.host": host,

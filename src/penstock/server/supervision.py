@@ -14,7 +14,7 @@ tried again as patiently, but that is no crash.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import inf
@@ -171,8 +171,9 @@ class ChildStatus:
 class Supervision:
     """The state machine: `begin` once, then `handle` for every event."""
 
-    def __init__(self) -> None:
-        self._lives = {child: _Life() for child in Child}
+    def __init__(self, kinds: Iterable[Child] = Child) -> None:
+        """`kinds` are those that there are; the others are somebody else's."""
+        self._lives = {child: _Life() for child in kinds}
         self._stopping = self._left = False
         self._now = -inf
 
@@ -196,7 +197,7 @@ class Supervision:
         return self._stopping
 
     def begin(self, at: float) -> list[Command]:
-        """Starts both."""
+        """Starts all."""
         for life in self._lives.values():
             life.again_at = at
         return self.handle(Tick(at))
@@ -213,7 +214,7 @@ class Supervision:
             case Stop():
                 self._stop(out)
             case ReloadAsked():
-                out += [Send(child, Signal.reload) for child in Child if self._is_up(child)]
+                out += [Send(child, Signal.reload) for child in self._lives if self._is_up(child)]
             case Tick():
                 pass
             case _:
