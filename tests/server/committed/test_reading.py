@@ -183,6 +183,39 @@ def test_many_who_read_in_one_go_see_each_row_once_in_order(
         assert got == [world.queries[query].rows for query, _ in readers]
 
 
+@given(st.lists(STEPS, max_size=40), st.lists(STEPS, max_size=60), st.integers(1, 5))
+@settings(max_examples=100)
+def test_whoever_goes_back_from_the_end_sees_each_row_once(
+    steps: list[tuple[str, str, object]], meanwhile: list[tuple[str, str, object]], limit: int
+) -> None:
+    """Some steps happen while pages are being read; what is put out meanwhile comes behind them."""
+    with tempfile.TemporaryDirectory() as out:
+        world = World(Path(out), QUERIES)
+        for query in QUERIES:
+            world.alter(query, BASES[0])
+        for step in steps:
+            do(world, step)
+
+        def find() -> ResultPlaces:
+            if meanwhile:
+                do(world, meanwhile.pop())
+            return world.places("a")
+
+        results = CommittedFiles(Path(out), 1 << 12).results(find)
+        page = results.last(None, limit)
+        found, last, before = rows(page.table), page.next, page.first
+        assert page.positions == sorted(page.positions)
+        while page.more:
+            assert before is not None
+            page = results.last(before, limit)
+            assert len(page.table) <= limit
+            found, before = rows(page.table) + found, page.first
+        meanwhile.clear()
+        expected = world.queries["a"].rows
+        assert found == expected[: len(found)]
+        assert [*found, *read_all(results, last)] == expected
+
+
 def test_what_goes_wrong_with_one_of_many_is_told_to_that_one(tmp_path: Path) -> None:
     world = World(tmp_path, ("a",))
     world.alter("a", BASES[0])

@@ -208,6 +208,28 @@ def test_results_by_position(world: World) -> None:
     )
 
 
+def test_results_from_the_last_one_back(world: World) -> None:
+    everything = world.ask("GET", "/queries/big/results", VIEWER).json()
+    found, before = [], "end"
+    while True:
+        given = {"limit": 2, "before": before}
+        page = world.ask("GET", "/queries/big/results", VIEWER, params=given).json()
+        if before == "end":
+            assert page["next"] == everything["next"]
+        found = page["rows"] + found
+        before = page["first"]
+        if not page["more"]:
+            break
+    assert found == everything["rows"]
+    assert before == everything["first"]
+    both = {"before": "end", "after": before}
+    assert world.ask("GET", "/queries/big/results", VIEWER, params=both).status_code == 400
+    headers = {"Accept": ARROW}
+    answered = world.ask("GET", "/queries/big/results?before=end&limit=1", VIEWER, headers=headers)
+    assert pa.ipc.open_stream(answered.content).read_all().to_pylist() == everything["rows"][-1:]
+    assert answered.headers["penstock-first"] == answered.headers["penstock-next"] == everything["next"]
+
+
 def test_events_and_subscriptions(world: World) -> None:
     everything = world.ask("GET", "/queries/big/results", VIEWER).json()
     most = len(everything["rows"])

@@ -21,7 +21,7 @@ from penstock.engines.spark.results.places import ResultPlaces, SharedPlace
 from penstock.errors import EngineError, PenstockError
 from penstock.server.committed.directories import Directory, OwnDirectory, SharedDirectory
 from penstock.server.committed.positions import Position
-from penstock.server.committed.segments import ResultFile, Segment, in_order
+from penstock.server.committed.segments import ResultFile, Segment, in_order, in_reverse
 from penstock.server.committed.tables import Tables, read_table
 
 #: Tables that are kept in memory: what is new is asked for by all who follow, and a large file page by page.
@@ -41,12 +41,20 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows, where they stand, and behind which position to go on; whether there is more already."""
+    """Rows, where they stand, and behind which position to go on; whether there is more already.
+
+    Of a page that was read from its end backwards, `more` is whether there are rows before it.
+    """
 
     table: pa.Table
     spans: tuple[Span, ...]
     next: Position | None
     more: bool
+
+    @property
+    def first(self) -> Position | None:
+        """Before which position to go back; None if there are no rows."""
+        return Position(self.spans[0].number, self.spans[0].first_row) if self.spans else None
 
     @property
     def positions(self) -> list[Position]:
@@ -161,6 +169,13 @@ class CommittedResults:
 
     def page(self, after: Position | None, limit: int) -> Page:
         """At most so many rows behind a position, or from the first on."""
+        return self._look(lambda look: _page(look, after, limit))
+
+    def last(self, before: Position | None, limit: int) -> Page:
+        """The last rows before a position, or of all; at most so many, in the order of their positions."""
+        return self._look(lambda look: _last(look, before, limit))
+
+    def _look(self, read: Callable[[_Look], Page]) -> Page:
         looking = _Looking(self._files)
         while True:
             places = self._find()
@@ -168,7 +183,7 @@ class CommittedResults:
             if look is None:
                 continue
             try:
-                return _page(look, after, limit)
+                return read(look)
             except FileNotFoundError:  # its rows have moved
                 if not looking.begin_again():
                     raise _moving(places.query) from None
@@ -266,6 +281,32 @@ def _page(look: _Look, after: Position | None, limit: int) -> Page:
         case _:
             table = pa.concat_tables(tables)
     return Page(table, tuple(spans), last, more)
+
+
+def _last(look: _Look, before: Position | None, limit: int) -> Page:
+    ends = [end for end in (look.before, None if before is None else before.number + 1) if end is not None]
+    tables: list[pa.Table] = []
+    spans: list[Span] = []
+    more, left = False, limit
+    for segment in in_reverse(_files(look, 0), _segments, min(ends, default=None)):
+        rows = segment.rows
+        if before is not None and before.number == segment.number:
+            rows = min(rows, before.row)
+        if not rows:
+            continue
+        if not left:
+            more = True
+            break
+        taken = min(rows, left)
+        tables.append(_as_columns(_rows(segment, rows - taken, taken), look.places.columns))
+        spans.append(Span(segment.number, rows - taken, taken))
+        left -= taken
+        if taken < rows:
+            more = True
+            break
+    table = pa.concat_tables(reversed(tables)) if tables else look.places.columns.empty_table()
+    end = Position(spans[0].number, spans[0].first_row + spans[0].rows - 1) if spans else None
+    return Page(table, tuple(reversed(spans)), end, more)
 
 
 def _files(look: _Look, first: int) -> list[ResultFile[_Place]]:

@@ -63,3 +63,30 @@ def in_order(
         if number != done:
             done = number
             yield segment
+
+
+def in_reverse(
+    files: Iterable[ResultFile[PlaceT]],
+    segments_of: Callable[[ResultFile[PlaceT]], Sequence[Segment[PlaceT]]],
+    before: int | None = None,
+) -> Iterator[Segment[PlaceT]]:
+    """The segments with rows before a number, or all of them, the last one first; each number once."""
+    waiting = sorted(
+        (file for file in files if before is None or file.name.first < before),
+        key=lambda file: file.name.last,
+        reverse=True,
+    )
+    opened: list[tuple[int, int, int, Segment[PlaceT]]] = []
+    place, done = 0, -1
+    while place < len(waiting) or opened:
+        while place < len(waiting) and (not opened or waiting[place].name.last >= -opened[0][0]):
+            for nth, one in enumerate(segments_of(waiting[place])):
+                if one.rows and (before is None or one.number < before):
+                    heapq.heappush(opened, (-one.number, place, nth, one))
+            place += 1
+        if not opened:
+            continue
+        _, _, _, segment = heapq.heappop(opened)
+        if segment.number != done:
+            done = segment.number
+            yield segment

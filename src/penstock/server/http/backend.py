@@ -19,7 +19,7 @@ from penstock.model.quotas import Quotas
 from penstock.server.channel.frames import Notice
 from penstock.server.channel.link import Link
 from penstock.server.committed.positions import Position
-from penstock.server.committed.reading import CommittedFiles, Page
+from penstock.server.committed.reading import CommittedFiles, CommittedResults, Page
 from penstock.server.config import is_loopback
 from penstock.server.http.asked_once import AskedOnce
 from penstock.server.http.caller import Caller
@@ -201,13 +201,21 @@ class Backend:
 
     async def page(self, query: str, after: Position | None, limit: int) -> Page:
         """Committed results of a query, by full name, behind a position."""
+        results = self._results(query)
+        return await anyio.to_thread.run_sync(partial(results.page, after, limit), abandon_on_cancel=True)
+
+    async def last_page(self, query: str, before: Position | None, limit: int) -> Page:
+        """Its last results before a position, or of all."""
+        results = self._results(query)
+        return await anyio.to_thread.run_sync(partial(results.last, before, limit), abandon_on_cancel=True)
+
+    def _results(self, query: str) -> CommittedResults:
         loop = asyncio.get_running_loop()
 
         def find() -> ResultPlaces:
             return asyncio.run_coroutine_threadsafe(self.places.find(query), loop).result(30)
 
-        results = self._files.results(find)
-        return await anyio.to_thread.run_sync(partial(results.page, after, limit), abandon_on_cancel=True)
+        return self._files.results(find)
 
     @property
     def results_directory(self) -> Path:

@@ -202,10 +202,11 @@ class Explanation(BaseModel):
 
 
 class Results(BaseModel):
-    """Rows behind a position; `next` is the position to go on behind."""
+    """Rows behind a position, or before one: go on behind `next`, and back before `first`."""
 
     columns: list[Column]
     rows: list[dict[str, Any]]
+    first: str | None
     next: str | None
     more: bool
 

@@ -8,7 +8,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
-from penstock.errors import AccessError
+from penstock.errors import AccessError, PositionError
 from penstock.server.committed.positions import Position
 from penstock.server.committed.reading import Page
 from penstock.server.http.encoding import arrow_bytes, columns_of, json_bytes, rows_of
@@ -23,6 +23,12 @@ router = APIRouter(prefix="/queries/{query}", tags=["results"])
 MOST_ROWS = 100_000
 Subscriber = Annotated[str, Path(min_length=1, max_length=100)]
 After = Annotated[str | None, Query(max_length=40, description="Only rows behind this position.")]
+#: In place of a position: all rows are before it.
+END = "end"
+Before = Annotated[
+    str | None,
+    Query(max_length=40, description="Only the last rows before this position; `end`: the last of all."),
+]
 
 
 @router.get(
@@ -36,19 +42,28 @@ async def page_results(
     caller: CallerOf,
     backend: BackendOf,
     after: After = None,
+    before: Before = None,
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 1000,
 ) -> Response:
     """Committed results behind a position, oldest first; `next` is the position to go on behind.
 
-    With `Accept: application/vnd.apache.arrow.stream` they come as an Arrow stream, and the position in the
-    header `Penstock-Next`.
+    With `before` they are the last ones before a position, oldest first, too: `first` is the position to go
+    back before, and `more` says whether there are any. With `Accept: application/vnd.apache.arrow.stream`
+    they come as an Arrow stream, and the positions in the headers `Penstock-Next` and `Penstock-First`.
     """
     full = await find_query(query, caller, backend)
-    page = await backend.page(full, None if after is None else Position.parse(after), limit)
+    if after is not None and before is not None:
+        raise PositionError("a page goes on behind a position or back before one; leave out after, or before")
+    if before is not None:
+        page = await backend.last_page(full, None if before == END else Position.parse(before), limit)
+    else:
+        page = await backend.page(full, None if after is None else Position.parse(after), limit)
     if ARROW in request.headers.get("accept", ""):
         headers = {"Penstock-More": "true" if page.more else "false"}
         if page.next is not None:
             headers["Penstock-Next"] = str(page.next)
+        if page.first is not None:
+            headers["Penstock-First"] = str(page.first)
         body = await anyio.to_thread.run_sync(arrow_bytes, page.table)
         return Response(body, headers=headers, media_type=ARROW)
     return Response(await anyio.to_thread.run_sync(_document, page), media_type="application/json")
@@ -59,6 +74,7 @@ def _document(page: Page) -> bytes:
         {
             "columns": columns_of(page.table.schema),
             "rows": rows_of(page.table),
+            "first": None if page.first is None else str(page.first),
             "next": None if page.next is None else str(page.next),
             "more": page.more,
         }
