@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pyarrow as pa
@@ -70,6 +71,27 @@ def test_streams(world: World) -> None:
     in_use = world.ask("DELETE", "/streams/clicks")
     assert in_use.status_code == 400
     assert "Big" in in_use.json()["detail"]
+
+
+def test_rows_that_do_not_fit_are_shown_with_the_reason(world: World) -> None:
+    assert world.ask("GET", "/streams/clicks/bad-rows", VIEWER).json() == []
+    directory = world.root / "data" / "odd"
+    directory.mkdir()
+    (directory / "numbers.json").write_text('{"n": 1}\n{"n": "one"}\n{"n": 3}\n{"n": "two"}\n')
+    options = {"path": "odd", "arriving": "true"}
+    body = {"name": "odd", "columns": {"n": "INT"}, "format": "json", "options": options}
+    assert world.ask("POST", "/streams", json=body).status_code == 201
+    world.sql("CREATE CONTINUOUS QUERY odd_ones AS SELECT n FROM odd;")
+    until_s = time.monotonic() + 60
+    while world.ask("GET", "/streams/odd").json()["bad_rows"] < 2 and time.monotonic() < until_s:
+        time.sleep(0.05)
+    last, first = world.ask("GET", "/streams/ODD/bad-rows", VIEWER).json()
+    assert (first["text"], last["text"]) == ('{"n": "one"}', '{"n": "two"}')
+    assert "line 2" in first["place"]
+    assert "column n" in first["reason"]
+    assert world.ask("GET", "/streams/odd/bad-rows?limit=1", VIEWER).json() == [last]
+    assert world.ask("GET", "/streams/odd/bad-rows?limit=0").status_code == 422
+    world.sql("DROP QUERY odd_ones; DROP STREAM odd;")
 
 
 def test_rows_in_all_three_encodings_count_once_with_their_key(world: World) -> None:

@@ -63,6 +63,7 @@ READING = [
     f"/namespaces/{B}/usage",
     "/streams/own",
     "/streams/own/grants",
+    "/streams/own/bad-rows",
     "/queries/own_q",
     "/queries/own_q/explain",
     "/queries/own_q/results",
@@ -158,7 +159,9 @@ def test_exact_names_of_the_other_are_as_unknown_as_any(world: World) -> None:
 
     for name in (STREAM, QUERY, f"{A}.{STREAM}", f"{A}.{QUERY}"):
         for who in OTHERS:
-            for path in ("/streams/{}", "/streams/{}/grants", "/queries/{}", "/queries/{}/explain"):
+            for path in ("/streams/{}", "/streams/{}/grants", "/streams/{}/bad-rows"):
+                _exact(asked("GET", path.format(name), who), name)
+            for path in ("/queries/{}", "/queries/{}/explain"):
                 _exact(asked("GET", path.format(name), who), name)
             for path in ("/queries/{}/results", "/queries/{}/events", "/queries/{}/skipped"):
                 _exact(asked("GET", path.format(name), who), name)
@@ -281,6 +284,9 @@ def test_quotas(world: World) -> None:
             answered = world.ask("POST", "/streams/own/rows", json=rows)
         assert answered.status_code == 429, world.ask("GET", f"/namespaces/{B}/usage").text
         assert "bytes of memory and uses" in answered.json()["detail"]
+        more = {"sql": "CREATE CONTINUOUS QUERY yet_more AS SELECT id FROM own;"}
+        for path in ("/sql", "/apply"):
+            assert world.ask("POST", path, json=more).status_code == 429
         assert answered.headers["retry-after"] == "2"
     finally:
         limit()

@@ -730,6 +730,10 @@ class Engine:
         found: list[Skipped] = self._call(lambda: self._coordinator.skipped.of(name))
         return found
 
+    def bad_rows(self, stream: str, most: int = 100) -> list[dict[str, str]]:
+        """The newest rows of a stream that did not parse: `at`, `place`, `reason` and `text` of each."""
+        return self._letters.latest(stream, most)
+
     def status(self) -> Status:
         """How everything stood a moment ago; it does not change any more."""
         return snapshot.status(self._call(self._look))

@@ -44,6 +44,7 @@ class EngineService:
             "skipped": lambda query: [asdict(one) for one in engine.skipped(query)],
             "operators": lambda: [asdict(one) for one in engine.operators()],
             "graph": engine.graph_view,
+            "bad_rows": self._bad_rows,
             "control_log": lambda minutes: list(engine.control_log(minutes)),
         }
 
@@ -89,6 +90,13 @@ class EngineService:
         answers = self._engine.submit(plan, scope=_scope(scope))
         self._changed()
         return [plain.answer(one) for one in answers]
+
+    def _bad_rows(self, stream: str, most: int) -> list[dict[str, str]]:
+        hidden = self._engine.without_places
+        return [
+            {**one, "place": hidden(one["place"]), "reason": hidden(one["reason"])}
+            for one in self._engine.bad_rows(stream, most)
+        ]
 
     def _apply(
         self, sql: str, prune: bool, dry_run: bool, scope: Mapping[str, Any] | None = None

@@ -136,6 +136,15 @@ class Pushed(BaseModel):
     repeated: bool
 
 
+class RejectedRow(BaseModel):
+    """A row that does not fit its stream: when it came, where it stood, what is wrong with it."""
+
+    at: str
+    place: str
+    reason: str
+    text: str = Field(description="As it came, up to 10 000 characters of it.")
+
+
 class Grant(BaseModel):
     """A namespace that may read a stream."""
 

@@ -126,6 +126,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             ("POST", "/streams/{stream}/rows", _O),
             ("POST", "/streams/{stream}/heartbeat", _O),
             ("POST", "/streams/{stream}/end", _O),
+            ("GET", "/streams/{stream}/bad-rows", _V),
             ("GET", "/streams/{stream}/grants", _V),
             ("PUT", "/streams/{stream}/grants/{reader}", _O),
             ("DELETE", "/streams/{stream}/grants/{reader}", _O),

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 import anyio.to_thread
 import msgspec
 import pyarrow as pa
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Header, Query, Request
 
 from penstock.engines.spark.ingest.sources.pushed_rows import fitted
 from penstock.errors import AccessError, SourceError
 from penstock.server.http.backend import Backend
 from penstock.server.http.caller import Caller
-from penstock.server.http.models import Grant, Heartbeat, NewStream, Pushed, Stream, StreamChange
+from penstock.server.http.models import Grant, Heartbeat, NewStream, Pushed, RejectedRow, Stream, StreamChange
 from penstock.server.http.routes.administration import check_memory
 from penstock.server.http.routes.shared import BackendOf, CallerOf, options_text, quoted, value_text
 from penstock.server.http.routes.statements import forget
@@ -175,6 +175,16 @@ async def heartbeat(stream: str, body: Heartbeat, caller: CallerOf, backend: Bac
 async def end_stream(stream: str, caller: CallerOf, backend: BackendOf) -> None:
     """Says that no row will be pushed any more."""
     await backend.link.call("end", stream=await _find(stream, caller, backend))
+
+
+@router.get("/{stream}/bad-rows")
+async def list_bad_rows(
+    stream: str, caller: CallerOf, backend: BackendOf, limit: Annotated[int, Query(ge=1, le=1000)] = 100
+) -> list[RejectedRow]:
+    """The newest rows that did not fit the stream, and why; queries never see them."""
+    full = await _find(stream, caller, backend)
+    found: list[dict[str, Any]] = await backend.link.call("bad_rows", stream=full, most=limit)
+    return [RejectedRow.model_validate(one) for one in found]
 
 
 # --- grants ---

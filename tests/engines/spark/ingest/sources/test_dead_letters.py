@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from penstock.engines.spark.ingest.sources import dead_letters
 from penstock.engines.spark.ingest.sources.base import BadRow
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
 
@@ -25,6 +28,22 @@ def test_bad_rows_are_appended_and_counted_over_restarts(tmp_path: Path) -> None
     again.add("doors", [BadRow("y" * 20_000, "r", "p")] * 2, 0)
     assert again.count("doors") == 3
     assert len(json.loads(again.path("doors").read_text("utf-8").splitlines()[-1])["text"]) == 10_000
+
+
+def test_the_newest_are_found_from_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dead_letters, "_BLOCK", 64)  # several blocks to a line, and several lines to a block
+    letters = DeadLetters(tmp_path)
+    assert letters.latest("doors", 5) == []
+    letters.add("doors", [BadRow(str(n) * (1 + 40 * (n % 3)), "r", f"line {n}") for n in range(9)], 0)
+    with letters.path("doors").open("a", encoding="utf-8") as file:
+        file.write('{"half a')
+    assert [one["place"] for one in letters.latest("doors", 3)] == ["line 8", "line 7", "line 6"]
+    assert letters.latest("doors", 100)[-1] == {
+        "at": "1970-01-01T00:00:00Z",
+        "place": "line 0",
+        "reason": "r",
+        "text": "0",
+    }
 
 
 def test_a_name_cannot_leave_the_directory(tmp_path: Path) -> None:

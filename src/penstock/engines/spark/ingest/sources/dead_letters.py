@@ -17,6 +17,8 @@ from penstock.engines.spark.ingest.sources.base import BadRow
 #: Characters of a row's text that are kept.
 MOST_TEXT = 10_000
 
+_SHOWN = ("at", "place", "reason", "text")
+_BLOCK = 1 << 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -58,6 +60,14 @@ class DeadLetters:
             self._counts[stream] = _lines(path) if path.exists() else 0
         return self._counts[stream]
 
+    def latest(self, stream: str, most: int) -> list[dict[str, str]]:
+        """The newest bad rows of a stream, the last one first: `at`, `place`, `reason` and `text` of each."""
+        path = self.path(stream)
+        if not path.exists():
+            return []
+        lines = _last_lines(path, most)
+        return [{key: one[key] for key in _SHOWN} for one in map(json.loads, reversed(lines))]
+
     def path(self, stream: str) -> Path:
         """Where a stream's bad rows are; a name that is no file name is written as in a URL."""
         return self._directory / f"{quote(stream, safe=' ')}.jsonl"
@@ -65,4 +75,17 @@ class DeadLetters:
 
 def _lines(path: Path) -> int:
     with path.open("rb") as file:
-        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
+
+
+def _last_lines(path: Path, most: int) -> list[bytes]:
+    """Whole lines from the end of a file, without what is before them or a line that is still written."""
+    with path.open("rb") as file:
+        at, found = file.seek(0, 2), b""
+        while at > 0 and found.count(b"\n") <= most:
+            before = max(0, at - _BLOCK)
+            file.seek(before)
+            found = file.read(at - before) + found
+            at = before
+    lines = found[: found.rfind(b"\n") + 1].splitlines()
+    return lines[-most:] if most > 0 else []
