@@ -10,7 +10,7 @@ from dataclasses import asdict
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -35,6 +35,9 @@ from penstock.commands.top import status, top
 from penstock.errors import ExperimentError, PenstockError
 from penstock.policies.parsing import Description, describe
 from penstock.policies.registry import NAMED
+
+if TYPE_CHECKING:
+    from penstock.commands.apply import Applied
 
 app = typer.Typer(
     help="Many continuous queries, each with the latency, memory and freshness its owner asked for.",
@@ -79,6 +82,8 @@ Master = Annotated[
         metavar="URL", help="The Spark to run on, as spark://host:7077; else $MASTER or this machine."
     ),
 ]
+Prune = Annotated[bool, typer.Option("--prune", help="Drop what the files do not have.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would change; needs no Spark.")]
 Conf = Annotated[
     list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of Spark's; any number of them.")
 ]
@@ -337,6 +342,8 @@ def run(
     keep_log: Annotated[
         bool, typer.Option("--keep-log", help="Keep all rows of all streams in the state, to look at later.")
     ] = False,
+    prune: Prune = False,
+    dry_run: DryRun = False,
     master: Master = None,
     conf: Conf = None,
     data: Data = None,
@@ -344,8 +351,13 @@ def run(
 ) -> None:
     """Runs the queries of files on Spark and shows how they fare against what they ask for.
 
-    The exit status is 1 if a query failed.
+    A state that was run with other files becomes what these say. The exit status is 1 if a query failed.
     """
+    if dry_run:
+        from penstock.commands.apply import run_would_change
+
+        _show_changes(run_would_change(files, state, data, prune=prune), as_json, dry_run=True)
+        return
     from penstock.commands.run import run_files, summary, summary_json
 
     ran = run_files(
@@ -359,6 +371,7 @@ def run(
         format=format.value,
         memory=memory,
         keep_log=keep_log,
+        prune=prune,
         master=master,
         conf=conf or (),
         err=err,
@@ -384,10 +397,8 @@ def apply(
             help="A state instead of a server, of a run that is over; else $PENSTOCK_STATE.", metavar="DIR"
         ),
     ] = None,
-    prune: Annotated[bool, typer.Option("--prune", help="Drop what the files do not have.")] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would change; needs no Spark.")
-    ] = False,
+    prune: Prune = False,
+    dry_run: DryRun = False,
     to: Annotated[
         Path | None,
         typer.Option("--out", help="With --state: where results go, as the run was told.", metavar="DIR"),
@@ -421,12 +432,16 @@ def apply(
         conf=conf or (),
         err=err,
     )
+    _show_changes(changes, as_json, dry_run=dry_run)
+
+
+def _show_changes(changes: Applied, as_json: bool, *, dry_run: bool) -> None:
     if as_json:
         print_json(changes.as_json())
-    else:
-        out.print(str(changes), highlight=False, markup=False)
-        if dry_run and changes.changes:
-            err.print("nothing was changed: this was a dry run", highlight=False)
+        return
+    out.print(str(changes), highlight=False, markup=False)
+    if dry_run and changes.changes:
+        err.print("nothing was changed: this was a dry run", highlight=False)
 
 
 @app.command()

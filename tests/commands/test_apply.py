@@ -12,9 +12,14 @@ from typer.testing import CliRunner
 from penstock.cli import app
 from penstock.commands.apply import would_change
 from penstock.commands.reading import read_files
+from penstock.commands.teams import team_in
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import EngineError, PenstockError
+from penstock.model.quotas import Quotas
 from penstock.plan import document
+from penstock.server.layout import StateLayout
+from penstock.server.security.registry import Registry
+from penstock.sql.difference import Change, Changes
 from penstock.sql.session import run
 from tests.client.protocol import World, running
 
@@ -67,6 +72,61 @@ def test_a_dry_run_says_what_would_change_and_changes_nothing(files: Path) -> No
         "applied": False,
     }
     assert (state / "penstock.db").read_bytes() == before
+
+
+def test_a_run_says_what_it_would_change_of_a_state_and_begin_without_one(files: Path) -> None:
+    state = state_with(files, f"{FIRST}CREATE CONTINUOUS QUERY old AS SELECT id FROM s;")
+    before = (state / "penstock.db").read_bytes()
+    command = ["run", str(files / "second.sql"), "--dry-run"]
+    done = CliRunner().invoke(app, [*command, "--state", str(state), "--prune"])
+    assert done.exit_code == 0, done.output
+    lines = ["~ query q: weight 1 -> 0.5, another SELECT", "+ query more", "- query old"]
+    assert done.stdout.splitlines() == lines
+    assert done.stderr.splitlines() == ["nothing was changed: this was a dry run"]
+    assert (state / "penstock.db").read_bytes() == before
+    for where in ((), ("--state", str(files / "new"))):
+        done = CliRunner().invoke(app, [*command, *where])
+        assert done.stdout.splitlines() == ["+ stream s", "+ query q", "+ query more"]
+    assert not (files / "new").exists()
+
+
+def test_of_a_servers_state_a_file_says_what_one_namespace_is_to_have(files: Path) -> None:
+    log = CommitLog(files / "state" / "penstock.db")
+    more = f"{FIRST}CREATE CONTINUOUS QUERY old AS SELECT id FROM s;"
+    for namespace, sql in (("default", more), ("north", more), ("south", STREAM)):
+        log.add_statement(sql, 5.0, namespace)
+    log.close()
+    registry = Registry(StateLayout(files / "state").registry)
+    registry.put_namespace("north", Quotas(queries=2))
+    registry.grant("default", "s", "north")
+    registry.close()
+    (files / "third.sql").write_text(f"{SECOND}CREATE CONTINUOUS QUERY theirs AS SELECT id FROM default.s;")
+    command = ["apply", str(files / "second.sql"), "--state", str(files / "state"), "--dry-run", "--prune"]
+    lines = ["~ query q: weight 1 -> 0.5, another SELECT", "+ query more"]
+    for where in ((), ("--namespace", "north")):
+        done = CliRunner().invoke(app, [*command, *where])
+        assert done.stdout.splitlines() == [*lines, "- query old"]
+    command[1] = str(files / "third.sql")
+    done = CliRunner().invoke(app, [*command, "--namespace", "north"])
+    assert done.stdout.splitlines() == [*lines, "+ query theirs", "- query old"]
+    done = CliRunner().invoke(app, [*command, "--namespace", "nowhere"])
+    assert str(done.exception) == "there is no namespace 'nowhere'."
+
+
+def test_what_a_file_drops_takes_grants_and_positions_with_it(tmp_path: Path) -> None:
+    registry = Registry(StateLayout(tmp_path).registry)
+    registry.put_namespace("north", Quotas())
+    for stream in ("s", "stays"):
+        registry.grant("default", stream, "north")
+    registry.put_position("default", "q", "mail", "1-0")
+    changes = (Change("drop", "stream", "s"), Change("drop", "query", "q"), Change("keep", "stream", "stays"))
+    with team_in(tmp_path) as team:
+        team.forget(Changes(changes))  # of a dry run
+        assert registry.position("default", "q", "mail") == "1-0"
+        team.forget(Changes(changes, applied=True))
+    assert registry.granted_to("north") == {"stays"}
+    assert registry.position("default", "q", "mail") is None
+    registry.close()
 
 
 def test_a_state_that_is_in_use_is_not_looked_at(files: Path) -> None:
@@ -164,10 +224,12 @@ def test_a_second_run_with_another_file_is_that_file(files: Path) -> None:
         "planned": 0,
     }
     assert "~ query q: weight 1 -> 0.5, another SELECT\n+ query more\n+ query planned\n" in second.stderr
-    third = runner.invoke(app, ["apply", str(files / "first.sql"), "--state", state, "--prune"])
+    third = runner.invoke(app, ["run", str(files / "second.sql"), "--state", state, "--prune", "--json"])
     assert third.exit_code == 0, third.output
-    assert third.stdout.splitlines() == [
+    assert set(json.loads(third.stdout)["queries"]) == {"q", "more"}
+    fourth = runner.invoke(app, ["apply", str(files / "first.sql"), "--state", state, "--prune"])
+    assert fourth.exit_code == 0, fourth.output
+    assert fourth.stdout.splitlines() == [
         "~ query q: weight 0.5 -> 1, another SELECT",
-        "- query planned",
         "- query more",
     ]

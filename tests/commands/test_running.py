@@ -62,7 +62,8 @@ def run(sql: str, tmp_path: Path, said: StringIO, **more: Any) -> Ran:
     file.write_text(sql)
     given: dict[str, Any] = {
         "data": None, "policy": None, "until": "drained", "workers": 1, "state": None, "out": None,
-        "format": "parquet", "memory": "1MB", "keep_log": False, "live": False, "conf": (), "master": None,
+        "format": "parquet", "memory": "1MB", "keep_log": False, "prune": False, "live": False, "conf": (),
+        "master": None,
     }  # fmt: skip
     return run_files([str(file)], **{**given, **more}, err=Console(file=said, width=200))
 

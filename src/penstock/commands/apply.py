@@ -15,12 +15,14 @@ from penstock.client import Client
 from penstock.commands.local import serving_url
 from penstock.commands.reading import read_files
 from penstock.commands.remote import Place, open_client, place
+from penstock.commands.teams import team_in
 from penstock.errors import EngineError
 from penstock.plan import document
 from penstock.server.layout import StateLayout
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.difference import Changes, difference
 from penstock.sql.reading.statements import Statement
+from penstock.sql.scoping import Scope
 
 
 class Applied(Protocol):
@@ -58,11 +60,10 @@ def apply_files(
         local = {"--data": data, "--out": out, "--format": format, "--master": master, "--conf": conf or None}
         refuse_local(where, local)
         return apply_remotely(files, where, token, namespace, prune=prune, dry_run=dry_run)
-    if namespace is not None:
-        raise EngineError("--namespace is for a server; no server runs on this state")
     return apply_locally(
         files,
         where.state,
+        namespace,
         prune=prune,
         dry_run=dry_run,
         data=data,
@@ -109,6 +110,7 @@ def apply_remotely(
 def apply_locally(
     files: Sequence[str],
     state: Path,
+    namespace: str | None,
     *,
     prune: bool,
     dry_run: bool,
@@ -126,26 +128,39 @@ def apply_locally(
 
     sql, base = read_files(files, data, alone=False)
     settings = read_conf(conf)
-    found = would_change(sql, state, base, prune=prune)  # what is wrong is told before Spark has started
-    if dry_run:
-        return found
-    layout = StateLayout(state)
-    if out is None and layout.registry.exists():
-        out = layout.results
-    err.print("starting Spark …", highlight=False)
-    with Engine(
-        state,
-        out=out,
-        format=format,
-        master=master,
-        conf=settings,
-        base_dir=base,
-        tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),
-    ) as engine:
-        return engine.apply(sql, prune=prune)
+    with team_in(state, namespace) as team:
+        # What is wrong is told before Spark has started.
+        found = would_change(sql, state, base, prune=prune, scope=team.scope)
+        if dry_run:
+            return found
+        if out is None and team.scope is not None:
+            out = StateLayout(state).results
+        err.print("starting Spark …", highlight=False)
+        with Engine(
+            state,
+            out=out,
+            format=format,
+            master=master,
+            conf=settings,
+            base_dir=base,
+            tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),
+        ) as engine:
+            changes = engine.apply(sql, prune=prune, scope=team.scope)
+        team.forget(changes)
+        return changes
 
 
-def would_change(sql: str, state: Path, base: Path, *, prune: bool) -> Changes:
+def run_would_change(files: Sequence[str], state: Path | None, data: Path | None, *, prune: bool) -> Changes:
+    """What `penstock run` would change of a state, or begin without one."""
+    fresh = state is None or not state.exists()
+    sql, base = read_files(files, data, alone=fresh)
+    with team_in(state) as team:
+        return would_change(sql, state, base, prune=prune, scope=team.scope)
+
+
+def would_change(
+    sql: str, state: Path | None, base: Path, *, prune: bool, scope: Scope | None = None
+) -> Changes:
     """What applying a text to a state would change; it is only read."""
     from penstock.engines.spark.statements.checks import catalog_of, check
 
@@ -153,5 +168,11 @@ def would_change(sql: str, state: Path, base: Path, *, prune: bool) -> Changes:
         check(statement, catalog, sql, base)
 
     return difference(
-        catalog_of(state), sql, prune=prune, now_s=time.time(), plans=document.read, check=asked
+        catalog_of(state) if state is not None else Catalog(),
+        sql,
+        prune=prune,
+        now_s=time.time(),
+        plans=document.read,
+        check=asked,
+        scope=scope,
     )

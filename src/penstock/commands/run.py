@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 
 from penstock.commands.reading import read_files
+from penstock.commands.teams import team_in
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.session.masters import read_conf
 from penstock.engines.spark.statements.checks import check_all
@@ -186,6 +187,7 @@ def run_files(
     format: str,
     memory: str,
     keep_log: bool,
+    prune: bool,
     master: str | None,
     conf: Sequence[str],
     err: Console,
@@ -201,20 +203,24 @@ def run_files(
     if fresh:  # what is wrong is told before Spark has started
         _say_what_never_ends(check_all(sql, base), until, err)
     err.print("starting Spark …", highlight=False)
-    with Engine(
-        state,
-        out=out,
-        format=format,
-        policy=policy,
-        workers=workers,
-        memory_bytes=round(memory_bytes),
-        master=master,
-        conf=settings,
-        base_dir=base,
-        keep_log=keep_log,
-        tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),
-    ) as engine:
-        changes = engine.apply(sql)
+    with (
+        team_in(state) as team,
+        Engine(
+            state,
+            out=out,
+            format=format,
+            policy=policy,
+            workers=workers,
+            memory_bytes=round(memory_bytes),
+            master=master,
+            conf=settings,
+            base_dir=base,
+            keep_log=keep_log,
+            tell=lambda text: err.print(f"[yellow]{escape(text)}[/]", highlight=False),
+        ) as engine,
+    ):
+        changes = engine.apply(sql, prune=prune, scope=team.scope)
+        team.forget(changes)
         if not fresh:
             for one in changes.changes:
                 err.print(str(one), highlight=False, markup=False)

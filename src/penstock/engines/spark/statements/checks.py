@@ -30,7 +30,8 @@ from penstock.sql.reading.statements import (
     CreateTable,
     Statement,
 )
-from penstock.sql.session import run, steps
+from penstock.sql.scoping import Scope, steps_in
+from penstock.sql.session import steps
 from penstock.sql.text.places import error
 
 Named = TypeVar("Named")
@@ -50,8 +51,11 @@ def check_all(sql: str, base_dir: Path) -> Catalog:
 def catalog_of(state: Path) -> Catalog:
     """What a state that nobody uses has, by the statements that it accepted."""
     catalog = Catalog()
-    for sql, at_s in accepted_statements(state):
-        catalog, _ = run(sql, catalog, at_s, document.read)
+    for sql, at_s, namespace in accepted_statements(state):
+        scope = Scope(namespace, accepted=True) if namespace is not None else None
+        for statement in read(sql):
+            for step in steps_in(scope, catalog, statement, sql, at_s, document.read):
+                catalog = step.after
     return catalog
 
 

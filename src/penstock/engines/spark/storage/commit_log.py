@@ -83,6 +83,8 @@ CREATE TABLE former (base TEXT NOT NULL, number INTEGER NOT NULL, member TEXT NO
     PRIMARY KEY (base, number)) WITHOUT ROWID;
 CREATE TABLE result (query TEXT PRIMARY KEY, result TEXT NOT NULL) WITHOUT ROWID;
 """
+#: The last version whose statements are all of the whole engine.
+_BEFORE_NAMESPACES = 8
 #: What makes a state of an earlier version one of the next.
 _MIGRATIONS = {
     2: """
@@ -96,7 +98,7 @@ CREATE TABLE registration (reader TEXT PRIMARY KEY, query TEXT NOT NULL, name TE
     5: _SHARING,
     6: "ALTER TABLE reader ADD COLUMN rows INTEGER NOT NULL DEFAULT 0;",
     7: _PUSH_KEY,
-    8: "ALTER TABLE statement ADD COLUMN namespace TEXT;",
+    _BEFORE_NAMESPACES: "ALTER TABLE statement ADD COLUMN namespace TEXT;",
 }
 
 
@@ -523,15 +525,17 @@ class CommitLog:
         ).fetchall()
 
 
-def accepted_statements(state: Path) -> list[tuple[str, float]]:
-    """The statements of a state of any version that nobody uses, which stays as it is."""
+def accepted_statements(state: Path) -> list[tuple[str, float, str | None]]:
+    """The statements of a state of any version that nobody uses, which stays as it is; as `statements`."""
     path = state / "penstock.db"
     if not path.exists():
         return []
     try:
         db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
         try:
-            return db.execute("SELECT sql, at_s FROM statement ORDER BY n").fetchall()
+            has_namespaces = db.execute("PRAGMA user_version").fetchone()[0] > _BEFORE_NAMESPACES
+            namespace = "namespace" if has_namespaces else "NULL"
+            return db.execute(f"SELECT sql, at_s, {namespace} FROM statement ORDER BY n").fetchall()
         finally:
             db.close()
     except sqlite3.DatabaseError as error:
