@@ -25,9 +25,9 @@ from penstock.commands import watching
 from penstock.commands.console import out
 from penstock.commands.local import serving_url
 from penstock.commands.remote import Place, Remote, place
-from penstock.commands.results import plain
 from penstock.commands.tokens import lifetime
 from penstock.errors import PenstockError, ServerError, SqlError
+from penstock.server.http.encoding import csv_value
 from tests.client.protocol import World, running
 
 
@@ -72,9 +72,10 @@ def test_streams_are_a_table_for_people_and_json_for_scripts() -> None:
     (found,) = json.loads(printed("stream", "list", "--json"))
     assert found["name"] == "temps"
     assert found["columns"] == {"t": "TIMESTAMP", "room": "STRING", "temp": "DOUBLE"}
-    assert ["columns", "t", "TIMESTAMP,", "room", "STRING,", "temp", "DOUBLE"] in words(
-        printed("stream", "show", "temps")
-    )
+    shown = words(printed("stream", "show", "temps"))
+    assert ["columns", "t", "TIMESTAMP,", "room", "STRING,", "temp", "DOUBLE"] in shown
+    assert ["watermark", "2026-01-01", "12:00:00.000"] in shown
+    assert ["granted", "to", "team"] in shown
 
 
 @pytest.mark.usefixtures("world")
@@ -207,6 +208,8 @@ def test_rows_are_pushed_from_files_and_standard_input(world: World, tmp_path: P
     assert printed("stream", "push", "temps", given='{"room": "a"}\n{"room": "b"}\n') == (
         "2 rows pushed to 'temps'\n"
     )
+    assert printed("stream", "push", "temps", given='{"room": "a"}') == "1 row pushed to 'temps'\n"
+    assert str(error("stream", "push", "nope")) == "there is no 'nope'"  # of no rows, too
     file = tmp_path / "rows.csv"
     file.write_text('room,temp\n007,1.5\n"",\n')
     printed("stream", "push", "temps", str(file), "--key", "k")
@@ -266,7 +269,8 @@ def test_what_a_terminal_would_obey_is_shown(world: World) -> None:
 
 def test_nested_values_are_json_in_csv() -> None:
     table = pa.table({"n": [[{"a": 1}]], "d": pa.array([1_500_000], pa.duration("us"))})
-    assert [plain(one) for (one,) in (column.to_pylist() for column in table.columns)] == ['[{"a":1}]', 1.5]
+    found = [csv_value(one) for (one,) in (column.to_pylist() for column in table.columns)]
+    assert found == ['[{"a":1}]', 1.5]
 
 
 @pytest.mark.usefixtures("world")

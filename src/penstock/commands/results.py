@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import sys
 from collections.abc import Iterable, Iterator
-from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -118,20 +116,9 @@ def numeric(table: pa.Table) -> list[str]:
     return [field.name for field in table.schema if any(kind(field.type) for kind in kinds)]
 
 
-def plain(value: Any) -> Any:
-    """A value of CSV; what is nested is JSON."""
-    from penstock.server.http.encoding import json_bytes
-
-    if isinstance(value, datetime | date):
-        return value.isoformat()
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    return json_bytes(value).decode() if isinstance(value, list | dict) else value
-
-
 def _write_csv(tables: Iterable[pa.Table]) -> None:
+    from penstock.server.http.encoding import csv_value
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     head: list[str] = []
     for table in tables:
@@ -139,7 +126,7 @@ def _write_csv(tables: Iterable[pa.Table]) -> None:
             head = table.column_names
             writer.writerow(head)
         for row in _rows(table):
-            writer.writerow([plain(one) for one in row])
+            writer.writerow([csv_value(one) for one in row])
         sys.stdout.flush()
 
 

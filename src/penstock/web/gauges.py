@@ -63,6 +63,19 @@ def gauges(wishes: Iterable[Mapping[str, Any]], tolerance: float, points: Iterab
     return found
 
 
+def shown(found: Iterable[Gauge]) -> list[dict[str, Any]]:
+    """Gauges as they are sent to a browser: short, since that is every second."""
+    return [
+        {
+            **gauge._asdict(),
+            "level": str(gauge.level),
+            "measured": None if gauge.measured is None else float(f"{gauge.measured:.3g}"),
+            "place": None if gauge.place is None else round(gauge.place, 2),
+        }
+        for gauge in found
+    ]
+
+
 def overall(found: Iterable[Gauge]) -> Level:
     """The worst of all; none if nothing was asked for."""
     return max((one.level for one in found), key=_ORDER.index, default=Level.none)

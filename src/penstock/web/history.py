@@ -7,7 +7,7 @@ staleness is the share of the time since then in which the result was out of dat
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -99,6 +99,15 @@ class History:
         points.append(point)
         while len(points) > self.kept:
             points.popleft()
+
+
+def since(points: Iterable[Point], told_s: float) -> list[list[float | None]]:
+    """The points that are newer, short enough to be sent every second."""
+    return [
+        [round(one.at_s, 2), *(None if value is None else float(f"{value:.4g}") for value in one[1:])]
+        for one in points
+        if one.at_s > told_s
+    ]
 
 
 def _between(at_s: float, passed_s: float, before: Seen, now: Seen, one: Mapping[str, Any]) -> Point:

@@ -5,8 +5,9 @@ JSON has no number for NaN and the infinities: they are the texts `NaN`, `Infini
 
 from __future__ import annotations
 
+import base64
 import math
-from datetime import timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -58,6 +59,17 @@ def _spelled(value: Any) -> Any:
         case dict():
             return {key: _spelled(one) for key, one in value.items()}
     return value
+
+
+def csv_value(value: Any) -> Any:
+    """A value of CSV; what is nested is JSON."""
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return json_bytes(value).decode() if isinstance(value, list | dict) else value
 
 
 def columns_of(schema: pa.Schema) -> list[dict[str, str]]:

@@ -1,6 +1,7 @@
 // All queries with what they asked for and what they get: filtered, sorted and grouped here, without the server.
 
-import { LEVELS, LEVEL_WORDS, bytes, count, linePath, rate, seconds, share, shown } from "penstock-ui";
+import { LEVELS, LEVEL_WORDS, bytes, count, linePath, rate, seconds, share } from "penstock-ui";
+import { WishGauge } from "penstock-ui/wish_gauge.js";
 
 const SPAN_S = 180;
 const METRICS = [
@@ -55,12 +56,7 @@ export default {
                 <span v-if="row.state !== 'running'" class="tag" :class="{ bad: row.state === 'failed' }">{{ row.state }}</span></span>
               </span>
               <span class="cell wishes">
-                <span v-for="one in row.gauges" class="gauge" :class="one.level" :title="one.cause">
-                  <span class="muted">{{ one.wish }}</span>
-                  <span class="track"><span class="needle" :style="{ width: 100 * (one.place ?? 0) + '%' }"></span>
-                    <span class="band" :style="{ left: 100 * one.low + '%', right: 100 * (1 - one.high) + '%' }"></span></span>
-                  <span class="figures">{{ show(one.wish, one.measured) }} of {{ show(one.wish, one.asked) }}</span>
-                </span>
+                <wish-gauge v-for="one in row.gauges" :key="one.wish" :one="one" />
                 <span v-if="!row.gauges.length" class="muted small">nothing asked for</span>
               </span>
               <span v-for="metric in metrics" class="cell">
@@ -76,6 +72,7 @@ export default {
         </template>
       </div>
     </section>`,
+  components: { WishGauge },
   props: { initial: Object },
   data() {
     return {
@@ -113,7 +110,7 @@ export default {
     },
   },
   methods: {
-    rate, show: shown,
+    rate,
     isOpen(part) { return !part.name || (this.open[part.name] ?? part.rows.length <= 12); },
     toggle(part) { this.open[part.name] = !this.isOpen(part); },
     // What is new: rows that changed, points that came, names that went.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request
 from nicegui import ui
 
 from penstock.server.http.caller import Caller
-from penstock.web.gauges import gauges, overall
-from penstock.web.history import History, Point
+from penstock.web.gauges import gauges, overall, shown
+from penstock.web.history import History, since
 from penstock.web.live import WATCHED_S, Live
 from penstock.web.parts.board import QueryBoard, Summary
 from penstock.web.parts.elements import box, empty, link, panel, text
@@ -85,13 +85,13 @@ class BoardFeed:
             levels[row["level"]] += 1
             if self.known.get(name) != row:
                 rows[name] = self.known[name] = row
-            new = _since(history.queries.get(full, ()), self._told_s)
+            new = since(history.queries.get(full, ()), self._told_s)
             if new:
                 points[name] = new
         gone = [name for name in self.known if caller.scope.internal(name) not in mine]
         for name in gone:
             del self.known[name]
-        whole = _since(history.whole, self._told_s)
+        whole = since(history.whole, self._told_s)
         self._told_s = max(self._told_s, history.whole[-1].at_s if history.whole else 0.0)
         rows_in = sum(one["rows"] for name, one in status["streams"].items() if caller.scope.owns(name))
         return {
@@ -112,22 +112,5 @@ class BoardFeed:
             "shape": one.get("shape", ""),
             "together": together[one.get("shape", "")],
             "trouble": one.get("failure") or "; ".join(causes),
-            "gauges": [
-                {
-                    **gauge._asdict(),
-                    "level": str(gauge.level),
-                    "measured": None if gauge.measured is None else float(f"{gauge.measured:.3g}"),
-                    "place": None if gauge.place is None else round(gauge.place, 2),
-                }
-                for gauge in found
-            ],
+            "gauges": shown(found),
         }
-
-
-def _since(points: Iterable[Point], told_s: float) -> list[list[float | None]]:
-    """The points that are newer, short enough to be sent every second."""
-    return [
-        [round(one.at_s, 2), *(None if value is None else float(f"{value:.4g}") for value in one[1:])]
-        for one in points
-        if one.at_s > told_s
-    ]
