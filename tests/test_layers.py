@@ -43,6 +43,7 @@ ROOMS = {
         "comparing",
         "showing",
         "plans",
+        "plan_expressions",
         "users",
         "streams",
         "partitions",

@@ -47,6 +47,7 @@ OUTSIDE = [
     "link/secret.csv",
     "linked.csv",
     "~/x.csv",
+    "~nobody-has-this-name/x.csv",
     "file:///etc/passwd",
     "x/../../outside/secret.csv",
     "..",
@@ -61,10 +62,13 @@ def test_paths_out_of_the_roots(world: World, path: str) -> None:
         f"CREATE STREAM s (id INT) USING csv OPTIONS (path '{path}');",
         f"CREATE TABLE t (id INT) USING csv OPTIONS (path '{path}');",
         f"CREATE SINK k FROM target USING csv OPTIONS (path '{path}');",
+        f"CREATE STREAM s (id INT) USING generator OPTIONS (rows 1, trace '{path}');",
     ]
     for sql in statements:
         for end in ("/sql", "/apply"):
-            refused(world, world.ask("POST", end, OPERATOR, json={"sql": sql}), 400)
+            answered = world.ask("POST", end, OPERATOR, json={"sql": sql})
+            refused(world, answered, 400)
+            assert "cannot be read" not in answered.text  # nobody has looked
     body = {"name": "s", "columns": {"id": "INT"}, "format": "csv", "options": {"path": path}}
     refused(world, world.ask("POST", "/streams", OPERATOR, json=body), 400)
     assert "CREATE" not in world.audit()[0]["what"]  # of statements only their kinds
@@ -94,8 +98,33 @@ def test_formats_functions_and_options_that_reach_the_host(world: World) -> None
         "CREATE CONTINUOUS QUERY q AS SELECT java_method('java.lang.System', 'exit', 1) AS v FROM target;",
         "CREATE CONTINUOUS QUERY q AS SELECT input_file_name() AS v FROM target;",
         "EXPLAIN SELECT id FROM csv.`/etc/passwd`;",
+        "EXPLAIN SELECT from_xml(name, 'a INT', map('rowValidationXSDPath', '/x')) AS v FROM target;",
     ):
         refused(world, world.ask("POST", "/sql", OPERATOR, json={"sql": sql}), 400)
+
+
+def test_plans_that_reach_the_host(world: World) -> None:
+    columns = [{"name": "id", "type": "int"}, {"name": "name", "type": "string"}]
+    source = {"operator": {"kind": "source", "stream": "target", "schema": {"fields": columns}}}
+    for text in (
+        "reflect('java.lang.System', 'getProperty', 'user.home')",
+        "(SELECT max(_c0) FROM csv.`/etc/passwd`)",
+    ):
+        project = {"kind": "project", "columns": [{"name": "v", "expression": text, "type": "string"}]}
+        plan = {"penstock_plan": 1, "query": "q", "plan": {"operator": project, "inputs": [source]}}
+        refused(world, world.ask("POST", "/queries", OPERATOR, json={"plan": plan}), 400, "expression")
+        sql = "SUBMIT PLAN '" + json.dumps(plan).replace("'", "''") + "';"
+        refused(world, world.ask("POST", "/sql", OPERATOR, json={"sql": sql}), 400, "expression")
+
+
+def test_what_the_environment_has_is_not_put_into_texts(world: World) -> None:
+    text = "${env:PATH} ${system:user.home} ${spark.master}"
+    world.sql("CREATE STREAM asks (id INT) USING push;")
+    world.sql(f"CREATE CONTINUOUS QUERY told AS SELECT id, '{text}' AS v FROM asks;")
+    world.push("asks", [{"id": 1}])
+    world.settle()
+    assert world.ask("GET", "/queries/told/results").json()["rows"] == [{"id": 1, "v": text}]
+    world.sql("DROP QUERY told; DROP STREAM asks;")
 
 
 def test_bodies_that_are_too_large(world: World) -> None:
@@ -162,6 +191,29 @@ def test_arrow_whose_bytes_were_changed(world: World) -> None:
             bad = good[:place] + bytes([value]) + good[place + 1 :]
             answered = world.ask("POST", "/streams/target/rows", OPERATOR, content=bad, headers=headers)
             assert answered.status_code in (200, 400), answered.text
+
+
+def stream_of(table: pa.Table, compression: str | None = None) -> bytes:
+    """Rows as an Arrow stream."""
+    target = pa.BufferOutputStream()
+    with pa.ipc.new_stream(
+        target, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)
+    ) as writer:
+        writer.write_table(table)
+    found: bytes = target.getvalue().to_pybytes()
+    return found
+
+
+def test_arrow_that_stands_for_more_than_it_is(world: World) -> None:
+    headers = {"Content-Type": ARROW}
+    row = pa.table({"id": pa.array([1], pa.int32())})
+    for content, said in (
+        (stream_of(row, "zstd"), "its buffers are compressed"),
+        (stream_of(pa.table({"id": pa.nulls(2**31 - 1)})), "without dictionaries; push fewer at once"),
+        (stream_of(row).replace(b"id\0", b"\xff\xfe\0", 1), "that is no Arrow stream"),
+    ):
+        answered = world.ask("POST", "/streams/target/rows", OPERATOR, content=content, headers=headers)
+        refused(world, answered, 400, said)
 
 
 BAD_JSON = [
@@ -240,6 +292,8 @@ def test_requests_of_pages_of_other_sites(world: World) -> None:
     ):
         answered = world.ask("POST", "/sql", OPERATOR, json=sql, headers=headers)
         refused(world, answered, 403, "changes asked for by a page of another site are refused")
+        answered = world.ask("GET", "/queries/none/events?subscription=x", OPERATOR, headers=headers)
+        refused(world, answered, 403, "what a page of another site asks of the API is refused")
     for host in ("evil.example", "127.0.0.1.evil.example", "", "[", "169.254.169.254"):
         for method, path in (("GET", "/streams"), ("POST", "/sql")):
             answered = world.ask(method, path, OPERATOR, headers={"Host": host})

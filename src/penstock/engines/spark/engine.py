@@ -52,7 +52,7 @@ from penstock.engines.spark.runtime.coordinator import Coordinator, Delivered
 from penstock.engines.spark.session import session
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.statements import checks
-from penstock.engines.spark.statements.confinement import Confined, Confinement
+from penstock.engines.spark.statements.confinement import Confined, Confinement, as_known, reworded
 from penstock.engines.spark.statements.outputs import Places
 from penstock.engines.spark.statements.registrar import Registrar, check_policy
 from penstock.engines.spark.statements.statements import Statements
@@ -246,6 +246,11 @@ class Engine:
         self._statements.confined = self._confined()
 
     def _confined(self) -> Confined | None:
+    def without_places(self, text: str) -> str:
+        """A text for whoever must not see where on this machine things are, if anybody must not."""
+        confined = self._confined()
+        return text if confined is None else confined.hidden(text)
+
         if self._confinement is None:
             return None
         own = (self._root, self._out) if self._out is not None else (self._root,)
@@ -340,26 +345,34 @@ class Engine:
         dropped. With `dry_run` nothing happens.
         """
         self._check_open()
-        now_s = time.time()
-
-        def check(statement: Statement, catalog: Catalog) -> None:
-            checks.check(statement, catalog, sql, self._base)
-
-        with shown_errors(scope, sql, self.catalog):
-            changes = difference(
-                self.catalog,
-                sql,
-                prune=prune,
-                now_s=now_s,
-                plans=document.read,
-                check=check,
-                scope=scope,
-            )
+        try:
+            changes = self._difference(sql, prune, scope)
+        except PenstockError as problem:
+            raise reworded(self._confined(), problem) from problem.__cause__
         if dry_run:
             return changes
         if changes:
             self._statements.execute(changes.sql, scope)
         return replace(changes, applied=True)
+
+    def _difference(self, sql: str, prune: bool, scope: Scope | None) -> Changes:
+        known, namespace = self.catalog, scope.namespace if scope is not None else None
+
+        def check(statement: Statement, catalog: Catalog) -> None:
+            checks.check(statement, catalog, sql, self._base)
+
+        with shown_errors(scope, sql, known):
+            return difference(
+                known,
+                sql,
+                prune=prune,
+                now_s=time.time(),
+                plans=document.read,
+                check=check,
+                scope=scope,
+            )
+            before = as_known(catalog, known)  # what is there may stay, whatever may be reached by now
+            self._statements.confine(statement, before, catalog, sql, namespace)
 
     def create_stream(
         self,

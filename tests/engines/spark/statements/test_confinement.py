@@ -12,6 +12,8 @@ from penstock.engines.spark.statements.confinement import SPARK, Confined, Confi
 from penstock.errors import PenstockError, SinkError, SourceError, SqlError
 from penstock.model.schema import Field, Schema
 from penstock.sql.binding.catalog import Catalog, Delivery, Stream, Table
+from penstock.sql.text.dialect import parse_expression
+from penstock.sql.typing.expression_types import TypeProblem, type_of
 from penstock.sql.typing.functions import catalogue
 
 SCHEMA = Schema((Field("id", "int"),))
@@ -54,6 +56,7 @@ OUT = [
     "../out/secret.csv",
     "/etc/passwd",
     "~/x.csv",
+    "~nobody-has-this-name/x.csv",
     "link/secret.csv",
     "link",
     "data/../../out/secret.csv",
@@ -244,6 +247,28 @@ REACHING = {
     ),
     *("current_metastore", "python_worker_logs"),
 }
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "from_xml(x, 'a INT', {0})",
+        "schema_of_xml('<a/>', {0})",
+        "to_xml(named_struct('a', x), {0})",
+    ],
+)
+def test_no_option_of_xml_reads_a_file(call: str) -> None:
+    columns = Schema((Field("x", "string"),))
+    for options in (
+        "map('rowValidationXSDPath', '/etc/passwd')",
+        "MAP('mode', 'FAILFAST', 'rowvalidationxsdpath', '/etc/passwd')",
+        "map(concat('rowValidation', 'XSDPath'), '/etc/passwd')",
+        "str_to_map('rowValidationXSDPath:/etc/passwd')",
+        "CAST(map('rowValidationXSDPath', 'x') AS MAP<STRING, STRING>)",
+    ):
+        with pytest.raises(TypeProblem, match="option"):
+            type_of(parse_expression(call.format(options)), columns)
+    assert type_of(parse_expression(call.format("map('mode', 'FAILFAST')")), columns)
 
 
 def test_no_function_reaches_files_the_session_or_the_jvm() -> None:

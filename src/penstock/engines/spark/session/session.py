@@ -48,6 +48,8 @@ SETTINGS = {
     "spark.sql.execution.arrow.localRelationThreshold": "0",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    # Or `'${env:HOME}'` in a query would be what this machine's environment, properties or settings have.
+    "spark.sql.variable.substitute": "false",
 }
 
 

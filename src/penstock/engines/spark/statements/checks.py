@@ -17,8 +17,10 @@ from penstock.engines.spark.results.sinks import registry as sinks
 from penstock.engines.spark.results.sinks.columns import result_columns
 from penstock.engines.spark.storage.commit_log import accepted_statements
 from penstock.errors import SinkError, SourceError
+from penstock.model.query import Query
 from penstock.plan import document
 from penstock.sql.binding.catalog import Catalog
+from penstock.sql.plan_expressions import check_expressions
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
@@ -69,6 +71,7 @@ def check(statement: Statement, catalog: Catalog, sql: str, base_dir: Path) -> N
             case CreateTable(name=name) if (table := _called(name, catalog.tables)) is not None:
                 check_table(table, base_dir)
             case CreatePlanned(query=planned):
+                _check_planned(catalog.queries[planned.name], statement, sql)
                 result_columns(catalog.queries[planned.name])
             case CreateQuery(name=name) | AlterQuery(name=name):
                 query = _called(name, catalog.queries)
@@ -80,6 +83,13 @@ def check(statement: Statement, catalog: Catalog, sql: str, base_dir: Path) -> N
                 sinks.make(sink, base_dir, result_columns(catalog.queries[sink.query]))
     except (SourceError, SinkError) as problem:
         raise error(sql, statement.span, str(problem)) from None
+
+
+def _check_planned(query: Query, statement: Statement, sql: str) -> None:
+    try:
+        check_expressions(query.root)
+    except ValueError as problem:
+        raise error(sql, statement.span, f"query '{query.name}': {problem}") from None
 
 
 def _called(name: str, known: Mapping[str, Named]) -> Named | None:

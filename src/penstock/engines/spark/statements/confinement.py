@@ -143,15 +143,20 @@ class Confined:
             return f"'{written}' is no plain path; leave out what stands before its first /"
         if "\0" in written:
             return "a path has no character 0"
-        # As sources and sinks do it: `~` is a home directory, and what is relative begins at the base.
-        path = self.base / Path(written).expanduser()
-        found = [path] if not has_magic(str(path)) else [_fixed(path), *map(Path, _matches(path))]
-        if all(self._may_reach(one, namespace) for one in found):
+        if all(self._may_reach(one, namespace) for one in self._meant(written)):
             return ""
         return (
             f"'{written}' is not below the directories that this server allows; write a path within them, "
             "or ask an admin to add one"
         )
+
+    def _meant(self, written: str) -> list[Path]:
+        """As sources and sinks do it: `~` is a home directory, and what is relative begins at the base."""
+        try:
+            path = self.base / Path(written).expanduser()
+        except RuntimeError:  # somebody's who is not known on this machine, which is nobody's business
+            return [Path(os.sep)]
+        return [path] if not has_magic(str(path)) else [_fixed(path), *map(Path, _matches(path))]
 
     def _may_reach(self, path: Path, namespace: str | None) -> bool:
         try:
@@ -171,6 +176,19 @@ class Confined:
 
     def _formats(self) -> set[str]:
         return {*self.rules.formats, *self.rules.spark, *(("kafka",) if self.rules.kafka_servers else ())}
+
+
+def as_known(after: Catalog, known: Catalog) -> Catalog:
+    """Of what may be confined, only what is known and the same."""
+    return Catalog(
+        streams=_same(after.streams, known.streams),
+        tables=_same(after.tables, known.tables),
+        sinks=_same(after.sinks, known.sinks),
+    )
+
+
+def _same(those: Mapping[str, _One], known: Mapping[str, _One]) -> dict[str, _One]:
+    return {name: one for name, one in those.items() if known.get(name) == one}
 
 
 def reworded(confined: Confined | None, error: PenstockError) -> PenstockError:

@@ -217,14 +217,14 @@ class Statements:
         namespace = scope.namespace if scope is not None else None
         for statement in read(sql):
             for step in steps_in(scope, catalog, statement, sql, at_s, document.read):
-                self._confine(step.statement, step.before, step.after, sql, namespace)
+                self.confine(step.statement, step.before, step.after, sql, namespace)
                 catalog = step.after
                 check(step.statement, catalog, sql, self._places.base)
                 found.append(step)
         check_quotas(scope, before, catalog)
         return Asked(sql, at_s, before, catalog, tuple(found), namespace)
 
-    def _confine(
+    def confine(
         self, statement: Statement, before: Catalog, after: Catalog, sql: str, namespace: str | None
     ) -> None:
         """Before any option is looked at: some are paths that are read at once."""

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from penstock.sql.typing.functions.function import Call, Refusal, scalar
+from sqlglot import exp
+
+from penstock.errors import closest
+from penstock.sql.typing.functions.function import Call, Refusal, Rule, fixed, scalar
 from penstock.sql.typing.functions.rules import literal_text, same, schema_argument, whole_number
 from penstock.sql.typing.types import VARIANT, Array, Atomic, Map, Struct, Type, parse
 
 _OPTIONS = "map<string,string>"
+#: Of XML, the options that reach nothing; `rowValidationXSDPath` would read a file, and what that one names.
+_XML_OPTIONS = (
+    *("arrayElementName", "attributePrefix", "columnNameOfCorruptRecord", "dateFormat", "declaration"),
+    *("encoding", "excludeAttribute", "ignoreNamespace", "ignoreSurroundingSpaces", "inferSchema", "locale"),
+    *("mode", "nullValue", "prefersDecimal", "rootTag", "rowTag", "samplingRatio", "singleVariantColumn"),
+    *("timeZone", "timestampFormat", "timestampNTZFormat", "valueTag", "wildcardColName"),
+)
+_KNOWN = frozenset(name.lower() for name in _XML_OPTIONS)
 
 
 def _variant_get(call: Call) -> Type:
@@ -31,6 +42,32 @@ def _placed(call: Call) -> Type:
     return Atomic(f"{str(call.types[0]).partition('(')[0]}({'any' if place is None else place})")
 
 
+def _xml_options(rule: Rule) -> Rule:
+    """What the rule says, if the options, which are the last argument, reach nothing."""
+
+    def checked(call: Call) -> Type:
+        last = len(call.trees) - 1
+        if isinstance(call.types[last], Map):
+            _check_xml_options(call, last)
+        return rule(call)
+
+    return checked
+
+
+def _check_xml_options(call: Call, place: int) -> None:
+    tree = call.trees[place]
+    written = isinstance(tree, exp.Anonymous) and tree.name.lower() == "map"
+    names = [literal_text(one) for one in tree.expressions[::2]] if written else [None]
+    for name in names:
+        if name is None:
+            raise Refusal(
+                f"the options of {call.name} must be written out, such as map('mode', 'FAILFAST')", place
+            )
+        if name.lower() not in _KNOWN:
+            near = closest(name, _XML_OPTIONS) or f" There are {', '.join(_XML_OPTIONS)}."
+            raise Refusal(f"{call.name} has no option '{name}' here.{near}", place)
+
+
 def _from_csv(call: Call) -> Type:
     found = schema_argument(call)
     if not isinstance(found, Struct):
@@ -51,11 +88,13 @@ def _from_document(call: Call) -> Type:
 
 FORMATS = (
     *scalar("from_csv", f"string! string! {_OPTIONS}?", _from_csv, constants=(1, 2)),
-    *scalar("from_json from_xml", f"string! string! {_OPTIONS}?", _from_document, constants=(1, 2)),
+    *scalar("from_json", f"string! string! {_OPTIONS}?", _from_document, constants=(1, 2)),
+    *scalar("from_xml", f"string! string! {_OPTIONS}?", _xml_options(_from_document), constants=(1, 2)),
     *scalar("to_csv", f"struct! {_OPTIONS}?", "string", constants=(1,)),
     *scalar("to_json", f"struct|array|map|variant! {_OPTIONS}?", "string", constants=(1,)),
-    *scalar("to_xml", f"struct|variant! {_OPTIONS}?", "string", constants=(1,)),
-    *scalar("schema_of_csv schema_of_json schema_of_xml", f"string! {_OPTIONS}?", "string", constants=(0, 1)),
+    *scalar("to_xml", f"struct|variant! {_OPTIONS}?", _xml_options(fixed("string")), constants=(1,)),
+    *scalar("schema_of_csv schema_of_json", f"string! {_OPTIONS}?", "string", constants=(0, 1)),
+    *scalar("schema_of_xml", f"string! {_OPTIONS}?", _xml_options(fixed("string")), constants=(0, 1)),
     *scalar("get_json_object", "string! string!", "string", raises=False),
     *scalar("json_array_length", "string!", "int", raises=False),
     *scalar("json_object_keys", "string!", "array<string>", raises=False),
