@@ -12,6 +12,7 @@ from fastapi import APIRouter, Header, Query, Request
 
 from penstock.engines.spark.ingest.sources.pushed_rows import fitted
 from penstock.errors import AccessError, SourceError
+from penstock.server.http.arrow_rows import ExpandsError, check_width, read_rows
 from penstock.server.http.backend import Backend
 from penstock.server.http.caller import Caller
 from penstock.server.http.models import Grant, Heartbeat, NewStream, Pushed, RejectedRow, Stream, StreamChange
@@ -130,7 +131,12 @@ async def push_rows(
 
 def _encoded(stream: str, schema: pa.Schema, kind: str, content: bytes) -> tuple[int, bytes]:
     """Rows as the stream declares them, as an Arrow stream; in a thread, beside the loop."""
-    table = fitted(stream, schema, _decoded(stream, kind, content))
+    decoded = _decoded(stream, kind, content)
+    try:
+        check_width(len(decoded), schema)
+    except ExpandsError as error:
+        raise SourceError(f"stream '{stream}' took no rows: {error}") from None
+    table = fitted(stream, schema, decoded)
     target = pa.BufferOutputStream()
     with pa.ipc.new_stream(target, table.schema) as writer:
         writer.write_table(table)
@@ -140,10 +146,10 @@ def _encoded(stream: str, schema: pa.Schema, kind: str, content: bytes) -> tuple
 def _decoded(stream: str, kind: str, content: bytes) -> Any:
     if kind == ARROW:
         try:
-            table = pa.ipc.open_stream(content).read_all()
-            table.validate(full=True)  # what is read from it later trusts its offsets
-            return table
-        except (pa.ArrowException, OSError, EOFError, MemoryError) as error:
+            return read_rows(content)
+        except ExpandsError as error:
+            raise SourceError(f"stream '{stream}' took no rows: {error}") from None
+        except (pa.ArrowException, OSError, EOFError, MemoryError, UnicodeDecodeError) as error:
             why = str(error).partition("\n")[0][:200]
             raise SourceError(f"stream '{stream}' took no rows: that is no Arrow stream ({why})") from None
     try:
