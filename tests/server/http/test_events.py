@@ -15,15 +15,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.engines.spark.results.places import ResultPlaces
-from penstock.errors import EngineError, QueryError
+from penstock.errors import AccessError, EngineError, QueryError
 from penstock.server.channel.frames import Notice
 from penstock.server.channel.link import EngineAwayError
 from penstock.server.committed.positions import Position
 from penstock.server.committed.reading import Page, Span
+from penstock.server.http import backend as backends
 from penstock.server.http import events
 from penstock.server.http.backend import Backend
 from penstock.server.http.events import Follower
 from penstock.server.http.news import EVENT_ROWS, News, news_of
+from penstock.server.security.roles import Role
+from penstock.server.security.tokens import ANYONE
 from penstock.server.settings import ServerSection, Settings
 
 PATIENCE_S = 60.0
@@ -278,3 +281,42 @@ def test_each_row_comes_once_and_in_order(acts: list[str], lengths: list[int]) -
 
         run(backend, act)
         assert seen == list(range(len(backend.committed)))
+
+
+def test_who_follows_is_let_go_when_the_token_counts_no_more(backend: Rows) -> None:
+    text, token = backend.tokens.create(Role.VIEWER)
+    identity = backend.tokens.identify(text)
+    assert identity is not None
+
+    async def act() -> None:
+        backend.commit(1)
+        stream = Follower(backend, "q", None, identity).events()
+        await anext(stream)
+        assert rows_of(await anext(stream)) == ("0-0", [1])
+        backend.tokens.revoke(token.id)
+        backend.commit(2)
+        with pytest.raises(StopAsyncIteration):
+            await anext(stream)
+        unknown = Follower(backend, "q", None).events()  # who came before there was a token
+        await anext(unknown)
+        with pytest.raises(StopAsyncIteration):
+            await anext(unknown)
+
+    run(backend, act)
+
+
+def test_one_token_does_not_take_all_connections(backend: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backends, "MOST_FOLLOWERS", 2)
+
+    async def act() -> None:
+        streams = [Follower(backend, "q", None).events() for _ in range(2)]
+        for stream in streams:
+            backend.check_followers(ANYONE)
+            await anext(stream)
+        with pytest.raises(AccessError, match="with this token 2 follow results already"):
+            backend.check_followers(ANYONE)
+        await streams[0].aclose()
+        backend.check_followers(ANYONE)
+        await streams[1].aclose()
+
+    run(backend, act)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from penstock.server.security.audit import AuditLog, Entry
+from penstock.server.security.audit import OF_ALL, OF_ONE, AuditLog, Entry, Strangers
 
 ENTRY = Entry(1.5, "0011aabb", "team", "viewer", "10.0.0.1", "POST", "/api/v1/sql", 403, "may not")
 
@@ -69,3 +69,14 @@ def test_half_a_line_is_passed_over(tmp_path: Path) -> None:
     with (tmp_path / "audit.jsonl").open("a") as file:
         file.write('{"time_s": 3, "tok')
     assert log.last() == [ENTRY]
+
+
+def test_those_without_a_token_do_not_fill_the_log() -> None:
+    strangers = Strangers()
+    written = [strangers.take("10.0.0.1", 60.0) for _ in range(OF_ONE + 5)]
+    assert written == [0] * OF_ONE + [None] * 5
+    assert strangers.take("10.0.0.2", 60.0) == 0
+    assert strangers.take("10.0.0.1", 120.0) == 5  # as many as were left out
+    assert strangers.take("10.0.0.1", 120.0) == 0
+    everybody = [strangers.take(str(number), 180.0) for number in range(OF_ALL + 1)]
+    assert everybody[-2:] == [0, None]

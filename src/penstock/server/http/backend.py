@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,8 +28,8 @@ from penstock.server.http.caller import Caller
 from penstock.server.http.news import Newsroom
 from penstock.server.http.places import Places
 from penstock.server.layout import StateLayout
-from penstock.server.security.audit import AuditLog
-from penstock.server.security.guessing import Guesses
+from penstock.server.security.audit import AuditLog, Entry, Strangers
+from penstock.server.security.guessing import Guesses, client_of
 from penstock.server.security.headers import OriginCheck
 from penstock.server.security.limits import Limits, RequestLimits, RowLimits
 from penstock.server.security.registry import Registry
@@ -37,6 +39,8 @@ from penstock.server.settings import Settings
 
 #: Seconds for which a status is good enough for all who ask.
 STATUS_S = 0.25
+#: The most who follow results with one token: half of the connections that there may be.
+MOST_FOLLOWERS = 1000
 
 Catalog = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
@@ -53,6 +57,7 @@ class Backend:
         self.tokens = TokenFile(settings.server.tokens_file)
         self.registry = Registry(layout.registry)
         self.audit = AuditLog(layout.audit, settings.retention.audit)
+        self._strangers = Strangers()
         self.guesses, self.requests, self.rows = Guesses(), RequestLimits(), RowLimits()
         self.origins = OriginCheck()
         self.is_open = False  # whether requests without a token are let in
@@ -65,6 +70,7 @@ class Backend:
         self._statuses: AskedOnce[dict[str, Any]] = AskedOnce(self._ask_status)
         self._published: dict[str, set[asyncio.Event]] = {}
         self._followers: set[asyncio.Event] = set()
+        self._followed: Counter[str] = Counter()  # by token
         self.is_stopping = False
         self.use(settings)
 
@@ -82,6 +88,21 @@ class Backend:
     def on_loopback(self) -> bool:
         """Whether only this machine reaches the server."""
         return is_loopback(self.settings.server.host)
+
+    def record(self, entry: Entry) -> None:
+        """One line more in the audit log; of those who did not say who they are, not each."""
+        if entry.outcome >= 400 and not entry.role:
+            left_out = self._strangers.take(client_of(entry.address), entry.time_s)
+            if left_out is None:
+                return
+            if left_out:
+                more = f"{left_out} more from there were not written down"
+                entry = replace(entry, reason=f"{entry.reason}; {more}" if entry.reason else more)
+        self.audit.record(entry)
+
+    def refused_connection(self, address: str, why: str) -> None:
+        """A connection was ended before there was a request."""
+        self.record(Entry(time.time(), "", "", "", address, "", "", 408, why))
 
     def close(self) -> None:
         """Lets go of files."""
@@ -107,13 +128,27 @@ class Backend:
         for event in self._followers:
             event.set()
 
-    def add_follower(self, event: asyncio.Event) -> None:
+    def check_followers(self, identity: Identity) -> None:
+        """Refuses one more who follows results if so many do with that token: others need connections."""
+        if self._followed[identity.token_id] >= MOST_FOLLOWERS:
+            raise AccessError(
+                f"with this token {MOST_FOLLOWERS} follow results already; end some of them, or use another "
+                "token",
+                status=429,
+                retry_after_s=5.0,
+            )
+
+    def add_follower(self, event: asyncio.Event, identity: Identity) -> None:
         """Sets an event when those who follow results are to leave."""
         self._followers.add(event)
+        self._followed[identity.token_id] += 1
 
-    def drop_follower(self, event: asyncio.Event) -> None:
+    def drop_follower(self, event: asyncio.Event, identity: Identity) -> None:
         """Takes that back."""
         self._followers.discard(event)
+        self._followed[identity.token_id] -= 1
+        if not self._followed[identity.token_id]:
+            del self._followed[identity.token_id]
 
     def follow(self, directory: str, event: asyncio.Event) -> None:
         """Sets an event whenever a file with results is there in that directory."""
@@ -167,7 +202,7 @@ class Backend:
         """Who sends that header; whoever guesses is slowed."""
         now_s = time.monotonic()
         if authorization is None:
-            if self.is_open or (self.on_loopback and not self.tokens.is_configured):
+            if self.still_counts(ANYONE):
                 return ANYONE
             raise AccessError("a token is needed: send 'Authorization: Bearer …'", status=401)
         self.guesses.check(address, now_s)
@@ -178,6 +213,15 @@ class Backend:
             raise AccessError("that token is unknown, revoked or expired", status=401)
         self.requests.check_rate(identity.token_id, now_s)
         return identity
+
+    def still_counts(self, identity: Identity) -> bool:
+        """Whether somebody who was let in would be again: a token may be revoked, or its time be over."""
+        if identity is ANYONE:
+            return self.is_open or (self.on_loopback and not self.tokens.is_configured)
+        try:
+            return self.tokens.counts(identity.token_id)
+        except AccessError:  # its file cannot be read, which lets nobody in
+            return False
 
     def caller(self, identity: Identity, namespace: str | None) -> Caller:
         """An identity in its namespace, or in the one that an administrator asks for."""

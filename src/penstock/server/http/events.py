@@ -14,6 +14,7 @@ from penstock.errors import PenstockError
 from penstock.server.committed.positions import Position
 from penstock.server.http.backend import Backend
 from penstock.server.http.news import News
+from penstock.server.security.tokens import ANYONE, Identity
 
 #: Seconds without rows after which a comment is sent, so that nobody on the way takes the connection for
 #: dead; after which it is looked whether something was missed; and whether the engine is back.
@@ -21,20 +22,23 @@ PING_S, LOOK_S, AWAY_S = 15.0, 5.0, 0.5
 
 
 class Follower:
-    """One client that follows the results of a query, by full name."""
+    """One client that follows the results of a query, by full name, as long as its token counts."""
 
-    def __init__(self, backend: Backend, query: str, after: Position | None) -> None:
-        self._backend, self._query, self._after = backend, query, after
+    def __init__(
+        self, backend: Backend, query: str, after: Position | None, identity: Identity = ANYONE
+    ) -> None:
+        self._backend, self._query, self._after, self._identity = backend, query, after, identity
         self._news = asyncio.Event()
         self._directories: set[str] = set()
 
     async def events(self) -> AsyncIterator[bytes]:
-        """The stream of events; it ends when the client goes, the query is dropped, or the server stops."""
-        yield b"retry: 1000\n\n"
+        """The stream of events; it ends when the client goes, its token counts no more, the query is dropped,
+        or the server stops."""
         quiet_s = 0.0
-        self._backend.add_follower(self._news)
+        self._backend.add_follower(self._news, self._identity)
         try:
-            while not self._backend.is_stopping:
+            yield b"retry: 1000\n\n"
+            while not self._backend.is_stopping and self._backend.still_counts(self._identity):
                 self._news.clear()
                 hears = await self._follow()
                 news = await self._what_is_new()
@@ -60,7 +64,7 @@ class Follower:
                     quiet_s = 0.0
                     yield b": still here\n\n"
         finally:
-            self._backend.drop_follower(self._news)
+            self._backend.drop_follower(self._news, self._identity)
             for directory in self._directories:
                 self._backend.unfollow(directory, self._news)
 

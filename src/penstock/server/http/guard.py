@@ -90,7 +90,7 @@ class Guard:
         if not (refused or changes):
             return
         identity = state.get("identity")
-        self._backend.audit.record(
+        self._backend.record(
             Entry(
                 time.time(),
                 identity.token_id if identity is not None else "",

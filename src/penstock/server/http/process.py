@@ -14,6 +14,7 @@ from penstock.server.channel.link import SocketLink
 from penstock.server.child import first_settings, follow
 from penstock.server.http.app import create_app
 from penstock.server.http.backend import Backend
+from penstock.server.http.patience import REQUEST_S, patient
 from penstock.server.layout import StateLayout
 from penstock.server.logging import say
 from penstock.server.settings import Settings
@@ -22,8 +23,8 @@ from penstock.server.settings import Settings
 LISTENING = "PENSTOCK_LISTENING_SOCKET"
 #: Seconds that requests under way have when the process is told to stop; streams of events end at once.
 _GRACE_S = 3
-#: Connections beyond which clients are told to come back later, and seconds a silent one is kept.
-_MOST_CONNECTIONS, _IDLE_S = 2000, 75
+#: Connections beyond which clients are told to come back later.
+_MOST_CONNECTIONS = 2000
 
 
 def main() -> None:
@@ -72,11 +73,12 @@ def config_of(settings: Settings, backend: Backend) -> uvicorn.Config:
         create_app(backend),
         ssl_certfile=None if server.tls_cert is None else str(server.tls_cert),
         ssl_keyfile=None if server.tls_key is None else str(server.tls_key),
+        http=patient(backend.refused_connection),
         log_level="warning",
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=_GRACE_S,
-        timeout_keep_alive=_IDLE_S,
+        timeout_keep_alive=int(REQUEST_S),
         limit_concurrency=_MOST_CONNECTIONS,
         h11_max_incomplete_event_size=64 << 10,
         proxy_headers=False,

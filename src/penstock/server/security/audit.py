@@ -10,12 +10,16 @@ import json
 import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 MOST_BYTES, KEPT = 32 << 20, 5
 _LONGEST = 300
+#: Refusals of clients without a token that are written down in a minute: of one address, and of all.
+OF_ONE, OF_ALL = 600, 6000
+_MOST_STRANGERS = 10_000
 _SECRET = re.compile(r"pnst_([0-9a-zA-Z]{1,12})_[^\s'\"&]*")
 
 
@@ -32,6 +36,29 @@ class Entry:
     what: str
     outcome: int
     reason: str = ""
+
+
+class Strangers:
+    """Refusals of those who did not say who they are: of so many a minute each is written down, of the others
+    how many they were. Or whoever has no token could fill the log until all that matters is gone from it."""
+
+    def __init__(self) -> None:
+        self._minute = 0
+        self._written: Counter[str] = Counter()
+        self._left_out: Counter[str] = Counter()
+
+    def take(self, client: str, now_s: float) -> int | None:
+        """None if one more is not to be written down; else how many of that client were not, before."""
+        minute = int(now_s // 60)
+        if minute != self._minute:
+            self._minute = minute
+            self._written.clear()
+        if self._written[client] >= OF_ONE or self._written.total() >= OF_ALL:
+            if client in self._left_out or len(self._left_out) < _MOST_STRANGERS:
+                self._left_out[client] += 1
+            return None
+        self._written[client] += 1
+        return self._left_out.pop(client, 0)
 
 
 class AuditLog:

@@ -40,7 +40,7 @@ class Guesses:
 
     def check(self, address: str, now_s: float) -> None:
         """Refuses an address that has failed too often; before its token is looked at."""
-        found = self._failures.get(_client(address))
+        found = self._failures.get(client_of(address))
         if found is not None and now_s < found.until_s:
             left_s = found.until_s - now_s
             raise AccessError(
@@ -51,7 +51,7 @@ class Guesses:
 
     def failed(self, address: str, now_s: float) -> None:
         """One more wrong token."""
-        client = _client(address)
+        client = client_of(address)
         known = self._failures.pop(client, None)
         fresh = known is None or now_s - known.last_s > FORGOTTEN_S
         self._failures[client] = _Failures(1 if fresh or known is None else known.count + 1, now_s)
@@ -59,7 +59,7 @@ class Guesses:
             self._failures.popitem(last=False)  # the one that failed longest ago
 
 
-def _client(address: str) -> str:
+def client_of(address: str) -> str:
     """Whom an address stands for: of IPv6 the first half, since anybody has all of the second."""
     try:
         found = ip_address(address.split("%")[0])

@@ -94,6 +94,11 @@ class TokenFile:
             return None
         return Identity(stored.token.id, stored.token.role, stored.token.namespace)
 
+    def counts(self, token_id: str) -> bool:
+        """Whether a token of that id still lets somebody in."""
+        stored = self._read().get(token_id)
+        return stored is not None and not stored.token.is_expired(self._clock())
+
     def create(
         self, role: Role, namespace: str = "default", note: str = "", expires_s: float | None = None
     ) -> tuple[str, Token]:

@@ -107,6 +107,7 @@ async def follow_results(
     anything they begin with the first row.
     """
     full = await find_query(query, caller, backend)
+    backend.check_followers(caller.identity)
     plain = caller.plain(full)
     text = last_event_id or after
     if text is None and subscription is not None:
@@ -115,7 +116,7 @@ async def follow_results(
     if subscription is not None:
         kept = "" if position is None else str(position)
         backend.registry.put_position(caller.namespace, plain, subscription, kept)
-    return EventStream(Follower(backend, full, position).events())
+    return EventStream(Follower(backend, full, position, caller.identity).events())
 
 
 @router.get("/subscriptions")
