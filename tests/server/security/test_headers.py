@@ -75,3 +75,12 @@ def test_no_page_can_frame_or_run_what_the_api_says() -> None:
         assert headers["Referrer-Policy"] == "no-referrer"
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]
         assert not any(name.lower().startswith("access-control") for name in headers)
+
+
+def test_a_page_of_another_site_may_lead_here_but_asks_nothing_of_the_api() -> None:
+    for foreign in ({"sec-fetch-site": "cross-site"}, {"sec-fetch-site": "same-site"}, {"origin": "null"}):
+        headers = {"host": "localhost", **foreign}
+        LOCAL.check("GET", headers, "/")
+        with pytest.raises(AccessError, match="what a page of another site asks of the API is refused"):
+            LOCAL.check("GET", headers, "/api/v1/queries/q/events")
+    LOCAL.check("GET", {"host": "localhost", "sec-fetch-site": "same-origin"}, "/api/v1/queries")

@@ -55,7 +55,7 @@ class Guard:
 
         try:
             self._backend.origins.check(
-                scope["method"], {key.lower(): value for key, value in headers.items()}
+                scope["method"], {key.lower(): value for key, value in headers.items()}, scope["path"]
             )
             body.check_length(headers)
             await self._app(scope, body, answered_by_app)

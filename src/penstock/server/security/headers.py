@@ -49,12 +49,18 @@ class OriginCheck:
     """
 
     def __init__(self, names: Iterable[str] = (), *, loopback: bool = True) -> None:
+#: What the API's paths begin with.
+API = "/api/"
         own = {name.lower().rstrip(".") for name in names}
         self._names = frozenset(own | _LOOPBACK if loopback else own)
         self._loopback = loopback
 
-    def check(self, method: str, headers: Mapping[str, str]) -> None:
-        """`headers` by their names in lower case."""
+    def check(self, method: str, headers: Mapping[str, str], path: str = "") -> None:
+        """`headers` by their names in lower case.
+
+        A page of another site may lead to a page of ours; but it has nothing to ask of the API, where reading
+        leaves something behind, too: how far a subscriber is, a connection that is kept.
+        """
         host = self._host(headers.get("host", ""))
         if not self._is_own(host):
             raise AccessError(
@@ -65,8 +71,12 @@ class OriginCheck:
         if method.upper() in _READING:
             return
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        foreign = origin is not None and not self._same_origin(origin, headers.get("host", ""))
-        if foreign or site not in (None, "same-origin", "none"):
+        foreign = site not in (None, "same-origin", "none") or (
+            origin is not None and not self._same_origin(origin, headers.get("host", ""))
+        )
+        if not foreign:
+            return
+        if method.upper() not in _READING:
             raise AccessError("changes asked for by a page of another site are refused")
 
     def _is_own(self, host: str) -> bool:
@@ -77,6 +87,8 @@ class OriginCheck:
         return (not self._loopback and not self._names and bool(host)) or self._is_address(host)
 
     def _is_address(self, host: str) -> bool:
+        if path.startswith(API):
+            raise AccessError("what a page of another site asks of the API is refused")
         try:
             found = ip_address(host)
         except ValueError:
