@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from penstock.errors import ConfigError
 from penstock.server.config import Settings, config_file, is_loopback, load, read_flags, reload, shown
 from penstock.server.config_page import page
+from penstock.server.engine.process import confinement_of
 from penstock.server.settings import SETTINGS
 
 ROOT = Path(__file__).parents[2]
@@ -71,6 +72,17 @@ class TestSources:
         assert settings.server.tokens_file == tmp_path / "s" / "tokens.json"
         assert load(None, {"PENSTOCK_SERVER_STATE": "s"}).settings.server.state == Path("s")
 
+    def test_roots_of_namespaces(self, tmp_path: Path) -> None:
+        text = "[confinement]\nroots = ['/srv']\nroots_of = { north = ['north', '/srv/all'] }\n"
+        settings = load(write(tmp_path, text)).settings
+        assert settings.confinement.roots_of == {"north": (tmp_path / "north", Path("/srv/all"))}
+        assert confinement_of(settings).roots_of == settings.confinement.roots_of
+        shown = "north=/srv/north:/srv/all, south=/srv/south"
+        found = load(None, {"PENSTOCK_CONFINEMENT_ROOTS_OF": shown}).settings
+        assert SETTINGS["confinement.roots_of"].about.kind.shown(found.confinement.roots_of) == shown
+        with pytest.raises(ConfigError, match="it must be NAME=PATH"):
+            load(None, {"PENSTOCK_CONFINEMENT_ROOTS_OF": "/srv"})
+
     def test_quantities_are_read_as_people_write_them(self, tmp_path: Path) -> None:
         text = "[engine]\nmemory = '2 GB'\nprofiling = '5%'\n"
         text += "conf = {spark.executor.cores = 2, 'spark.a' = true}\n"
@@ -105,6 +117,7 @@ def _other(key: str) -> str:
         "engine.profiling": "10%",
         "limits.weight": "0.5",
         "confinement.formats": "csv",
+        "confinement.roots_of": "north=/srv/north:/srv/all,south=/srv/south",
         "engine.master": "spark://host:7077",
     }
     wants = SETTINGS[key].about.kind.wants

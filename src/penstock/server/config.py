@@ -164,6 +164,8 @@ def _beside(path: Path, key: str, value: Any) -> Any:
         return value
     if isinstance(value, list):
         return [_beside(path, key, one) for one in value]
+    if isinstance(value, dict):
+        return {name: _beside(path, key, one) for name, one in value.items()}
     if not isinstance(value, str) or not value.strip() or value == "none" or value.startswith("~"):
         return value
     return str(path.parent / value)

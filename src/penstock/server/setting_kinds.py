@@ -177,6 +177,27 @@ def several(kind: Kind) -> Kind:
     return Kind(wants, read, lambda those: ", ".join(map(kind.shown, those)) or NONE, kind.is_path)
 
 
+def paths_of_names() -> Kind:
+    """Lists of paths by name; in environment variables and flags `north=/srv/north:/srv/all,south=/srv/s`."""
+    wants = 'a table of lists of paths, such as { north = ["/srv/north"] }'
+    paths = several(path())
+
+    def read(value: Any) -> Mapping[str, tuple[Path, ...]]:
+        if isinstance(value, str):
+            pairs = [part.partition("=") for part in value.split(",") if part.strip()]
+            if not all(equals for _, equals, _ in pairs):
+                raise ValueError("it must be NAME=PATH, with : between paths and commas between names")
+            value = {name.strip(): [one.strip() for one in given.split(":")] for name, _, given in pairs}
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
+            raise ValueError(f"it must be {wants}")
+        return {name: paths.read(those) for name, those in value.items()}
+
+    def shown(those: Mapping[str, tuple[Path, ...]]) -> str:
+        return ", ".join(f"{name}={':'.join(map(str, found))}" for name, found in those.items()) or NONE
+
+    return Kind(wants, read, shown, is_path=True)
+
+
 #: As Spark redacts its own settings.
 _SECRET = re.compile(r"secret|password|passwd|token|access[.-]?key|credential", re.IGNORECASE)
 HIDDEN = "(hidden)"

@@ -178,6 +178,14 @@ class ConfinementSection(Section):
             live=True,
         ),
     ] = ()
+    roots_of: Annotated[
+        Mapping[str, tuple[Path, ...]],
+        *_setting(
+            kinds.paths_of_names(),
+            "Directories of single namespaces, which have these instead of `roots`.",
+            live=True,
+        ),
+    ] = {}
     formats: Annotated[
         tuple[str, ...],
         *_setting(

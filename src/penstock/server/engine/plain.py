@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -10,6 +11,22 @@ from penstock.model.schema import Schema
 from penstock.plan.schemas import derived_schemas
 from penstock.sql.answer import Answer
 from penstock.sql.binding.catalog import Catalog, Delivery, Stream, Table, View
+
+#: Where a text stands that says what is wrong: an error of the system's, perhaps, that names a file.
+_TOLD = frozenset({"failure", "reason", "problem", "cause"})
+
+
+def texts_changed(value: Any, change: Callable[[str], str]) -> Any:
+    """The same plain data with other texts where it says what is wrong."""
+    match value:
+        case dict():
+            return {
+                key: change(one) if key in _TOLD and isinstance(one, str) else texts_changed(one, change)
+                for key, one in value.items()
+            }
+        case list() | tuple():
+            return [texts_changed(one, change) for one in value]
+    return value
 
 
 def answer(one: Answer) -> dict[str, Any]:

@@ -62,6 +62,7 @@ def confinement_of(settings: Settings) -> Confinement:
         asked.roots,
         formats=formats & OWN,
         spark=spark,
+        asked.roots_of,
         kafka_servers=frozenset(asked.kafka_servers) if "kafka" in formats else frozenset(),
         sinks=sinks,
     )

@@ -33,7 +33,7 @@ class EngineService:
             "apply": self._apply,
             "submit": self._submit,
             "catalog": lambda: plain.catalog(engine.catalog),
-            "status": lambda: engine.status().as_json(),
+            "status": lambda: plain.texts_changed(engine.status().as_json(), engine.without_places),
             "places": lambda query: engine.result_places(query).values(),
             "heartbeat": engine.heartbeat,
             "end": engine.end,
@@ -41,7 +41,9 @@ class EngineService:
             "resume": engine.resume,
             "settle": engine.settle,
             "problems": engine.problems,
-            "skipped": lambda query: [asdict(one) for one in engine.skipped(query)],
+            "skipped": lambda query: plain.texts_changed(
+                [asdict(one) for one in engine.skipped(query)], engine.without_places
+            ),
             "operators": lambda: [asdict(one) for one in engine.operators()],
             "graph": engine.graph_view,
             "bad_rows": self._bad_rows,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from penstock.server.engine.plain import texts_changed
 from penstock.server.http.caller import Caller
 from penstock.server.security.roles import Role
 
@@ -57,10 +58,35 @@ def graph_for(caller: Caller, graph: Mapping[str, Any], partitions: Mapping[str,
     }
 
 
+def draft_for(caller: Caller, draft: Mapping[str, Any]) -> dict[str, Any]:
+    """What a query would be, by the caller's names."""
+
+    def operator(one: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            **one,
+            "name": names[one["name"]],
+            "text": _shown(caller, one["text"]),
+            "inputs": [{**each, "operator": names[each["operator"]]} for each in one["inputs"]],
+            "shared_with": [caller.plain(name) for name in one["shared_with"]],
+        }
+
+    operators = draft["operators"]
+    names = {
+        one["name"]: caller.plain(one["name"]) if one["kind"] == "source" else one["name"]
+        for one in operators
+    }
+    return {
+        **draft,
+        "operators": [operator(one) for one in operators],
+        "edges": [{**one, "from": names[one["from"]], "to": names[one["to"]]} for one in draft["edges"]],
+        "together": [caller.plain(name) for name in draft["together"]],
+    }
+
+
 def status_for(caller: Caller, status: Mapping[str, Any]) -> dict[str, Any]:
     """How everything stands, of the caller's namespace; what is the whole engine's is for all to see."""
     parts = {kind: caller.own(status[kind]) for kind in ("queries", "streams", "tables", "sinks")}
-    return {**status, **parts}
+    return {**status, **texts_changed(parts, lambda text: _shown(caller, text))}
 
 
 def _for_caller(caller: Caller, one: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,11 @@ from penstock.errors import AccessError, QueryError
 from penstock.server.http.backend import Backend
 from penstock.server.http.caller import Caller
 from penstock.server.http.models import Answers, Changes, Definitions, Statements
+from penstock.server.http.routes.administration import check_memory
 from penstock.server.http.routes.shared import BackendOf, CallerOf
 from penstock.server.security.roles import check_statements, kind_of
 from penstock.sql.reading.reader import read
-from penstock.sql.reading.statements import Drop, Statement
+from penstock.sql.reading.statements import CreatePlanned, CreateQuery, Drop, Statement, SubmitPlan
 
 router = APIRouter(tags=["statements"])
 
@@ -24,6 +25,7 @@ async def run_statements(body: Statements, request: Request, caller: CallerOf, b
     """Runs statements: all of them, or none if one is wrong."""
     statements = await read_all(body.sql)
     check(caller, statements, request)
+    await check_room(caller, backend, statements)
     answers = await backend.execute(caller, body.sql)
     forget_dropped(caller, backend, statements)
     return Answers.model_validate({"answers": answers})
@@ -34,7 +36,10 @@ async def apply_statements(
     body: Definitions, request: Request, caller: CallerOf, backend: BackendOf
 ) -> Changes:
     """Makes of what there is what the statements say."""
-    check(caller, await read_all(body.sql), request)
+    statements = await read_all(body.sql)
+    check(caller, statements, request)
+    if not body.dry_run:
+        await check_room(caller, backend, statements)
     found = await backend.changing(
         "apply", sql=body.sql, prune=body.prune, dry_run=body.dry_run, scope=caller.scope_values()
     )
@@ -61,6 +66,12 @@ def check(caller: Caller, statements: Iterable[Statement], request: Request) -> 
     except AccessError as error:
         request.scope["state"]["refusal"] = str(error)
         raise
+
+
+async def check_room(caller: Caller, backend: Backend, statements: Iterable[Statement]) -> None:
+    """Refuses new queries of a namespace whose queries hold more than they may."""
+    if any(isinstance(one, CreateQuery | CreatePlanned | SubmitPlan) for one in statements):
+        await check_memory(caller, backend)
 
 
 def forget_dropped(caller: Caller, backend: Backend, statements: Iterable[Statement]) -> None:
