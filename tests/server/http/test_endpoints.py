@@ -59,12 +59,14 @@ def test_streams(world: World) -> None:
         assert (found["time"], found["delay_s"], found["format"], found["options"]) == ("at", 5.0, "push", {})
         assert (found["state"], found["late_rows"], found["bad_rows"]) == ("running", 0, 0)
         assert found["rows"] >= 4
-    body = {"name": "fed", "columns": {"id": "INT"}, "format": "generator", "options": {"rate": "10/s"}}
-    made = world.ask("POST", "/streams", json=body)
-    if made.status_code == 201:
-        changed = world.ask("PATCH", "/streams/fed", json={"options": {"rate": "20/s"}})
-        assert changed.json()["options"]["rate"] == "20/s"
-        assert world.ask("DELETE", "/streams/fed").status_code == 204
+    options = {"rate": "10/s", "columns.id": "sequence"}
+    body = {"name": "fed", "columns": {"id": "INT"}, "format": "generator", "options": options}
+    assert world.ask("POST", "/streams", json=body).json()["options"] == options
+    changed = world.ask("PATCH", "/streams/fed", json={"options": {"rate": "20/s"}})
+    assert changed.json()["options"]["rate"] == "20/s"
+    changed = world.ask("PATCH", "/streams/fed", json={"options": {"rate": None, "schedule": "5s at 10/s"}})
+    assert changed.json()["options"] == {"schedule": "5s at 10/s", "columns.id": "sequence"}
+    assert world.ask("DELETE", "/streams/fed").status_code == 204
     assert world.ask("GET", "/streams/fed").json()["detail"].startswith("there is no stream 'fed'.")
     again = world.ask("POST", "/streams", json={"name": "clicks", "columns": {"a": "INT"}})
     assert again.status_code == 400
@@ -149,6 +151,8 @@ def test_queries(world: World) -> None:
     assert world.ask("GET", "/queries/big/skipped", VIEWER).json() == []
     changed = world.ask("PATCH", "/queries/big", json={"weight": 0.75, "latency": 30})
     assert (changed.json()["qos"]["weight"], changed.json()["qos"]["latency_s"]) == (0.75, 30.0)
+    taken_back = world.ask("PATCH", "/queries/big", json={"latency": None}).json()["qos"]
+    assert (taken_back["weight"], taken_back["latency_s"]) == (0.75, None)
     nothing = world.ask("PATCH", "/queries/big", json={})
     assert nothing.json()["detail"] == "nothing is to be changed; send a select, or wishes such as latency"
 

@@ -12,7 +12,14 @@ from penstock.policies.parsing import describe
 from penstock.policies.registry import NAMED
 from penstock.server.http.models import PartitionChange, Scheduling, SchedulingChange
 from penstock.server.http.names import graph_for, operators_for, partitions_for
-from penstock.server.http.routes.shared import BackendOf, CallerOf, options_text, quoted, value_text
+from penstock.server.http.routes.shared import (
+    BackendOf,
+    CallerOf,
+    options_text,
+    quoted,
+    value_text,
+    without_none,
+)
 
 router = APIRouter(tags=["scheduling"])
 
@@ -55,7 +62,7 @@ async def set_partition(partition: str, body: PartitionChange, caller: CallerOf,
         "policy": body.policy,
         "priority": body.priority,
     }
-    await backend.execute(caller, f"SET PARTITION {quoted(partition)} ({options_text(given)});")
+    await backend.execute(caller, f"SET PARTITION {quoted(partition)} ({options_text(without_none(given))});")
 
 
 @router.delete("/partitions/{partition}", status_code=204)

@@ -66,15 +66,31 @@ CallerOf = Annotated[Caller, Depends(caller_of)]
 
 
 def options_text(options: dict[str, Any]) -> str:
-    """`a = 'x', b = 2`, without those that are None."""
-    return ", ".join(f"{name} = {value_text(value)}" for name, value in options.items() if value is not None)
+    """`a = 'x', b = 2, c = NULL`."""
+    return ", ".join(f"{name} = {value_text(value)}" for name, value in options.items())
+
+
+def without_none(options: dict[str, Any]) -> dict[str, Any]:
+    """Those that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def value_text(value: Any) -> str:
     """A value in SQL."""
+    if value is None:
+        return "NULL"
     if isinstance(value, bool):
         return "true" if value else "false"
     return repr(value) if isinstance(value, int | float) else literal(str(value))
 
 
-__all__ = ["PROBLEMS", "BackendOf", "CallerOf", "backend_of", "options_text", "quoted", "value_text"]
+__all__ = [
+    "PROBLEMS",
+    "BackendOf",
+    "CallerOf",
+    "backend_of",
+    "options_text",
+    "quoted",
+    "value_text",
+    "without_none",
+]

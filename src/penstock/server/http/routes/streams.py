@@ -88,7 +88,7 @@ async def show_stream(stream: str, caller: CallerOf, backend: BackendOf) -> Stre
 
 @router.patch("/{stream}")
 async def change_stream(stream: str, body: StreamChange, caller: CallerOf, backend: BackendOf) -> Stream:
-    """Other options from now on: the rate of a feeder, for example."""
+    """Other options from now on, such as the rate of a feeder; null takes one back."""
     full = await _find(stream, caller, backend)
     options = options_text({quoted(name): value for name, value in body.options.items()})
     await backend.execute(caller, f"ALTER STREAM {quoted(caller.plain(full))} SET ({options});")
