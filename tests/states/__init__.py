@@ -1,1 +1,1 @@
-"""States that were written by earlier versions, each a few KB; `make.py` writes one of today's."""
+"""States that this version and earlier ones wrote, each a few KB; `make.py` writes one of today's."""

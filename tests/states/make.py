@@ -13,7 +13,9 @@ import tempfile
 from pathlib import Path
 
 from penstock.engines.spark.engine import Engine
-from tests.states.world import ROWS, SQL, TABLE
+from penstock.model.quotas import Quotas
+from penstock.server.security.registry import Registry
+from tests.states.world import ORDERS, ROWS, SQL, TABLE, TEAM, TEAM_SQL
 
 HERE = Path(__file__).parent
 
@@ -27,13 +29,23 @@ def make(root: Path) -> Path:
         engine.start()
         for start in range(0, half, 10):
             engine.push("temps", ROWS[start : start + 10])
+        engine.execute(TEAM_SQL, scope=TEAM)
+        engine.push("team.orders", ORDERS, key="first")
         engine.settle(60)
+    registry = Registry(root / "state" / "server.db")
+    registry.put_namespace("team", Quotas(queries=3))
+    registry.grant("default", "temps", "team")
+    registry.put_position("team", "large", "mail", "1-0")
+    registry.close()
     db = sqlite3.connect(root / "state" / "penstock.db")
     version = db.execute("PRAGMA user_version").fetchone()[0]
     db.execute("VACUUM")
     db.close()
+    db = sqlite3.connect(root / "state" / "server.db")
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    db.close()
     packed = HERE / f"version-{version}.tar.gz"
-    kept = ("state/penstock.db", "state/tables", "out", "rooms.csv")
+    kept = ("state/penstock.db", "state/server.db", "state/tables", "out", "rooms.csv")
     with tarfile.open(packed, "w:gz", compresslevel=9) as tar:
         for name in kept:
             tar.add(root / name, name)

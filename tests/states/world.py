@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from penstock.sql.scoping import Scope
+
 SQL = """\
 -- Temperatures of rooms.
 CREATE STREAM temps (t TIMESTAMP, room INT, temp DOUBLE, WATERMARK FOR t AS t - INTERVAL 2 SECONDS)
@@ -30,3 +32,11 @@ ROWS: list[dict[str, Any]] = [
     {"t": _START + timedelta(seconds=n - (n % 7 == 3)), "room": n % 3, "temp": float(n * 37 % 41)}
     for n in range(60)
 ]
+#: What a team has on a server, from version 9 on: its statements, a push under a key, a later start.
+TEAM = Scope("team", frozenset({"temps"}))
+TEAM_SQL = """\
+CREATE STREAM orders (id INT) USING push;
+CREATE CONTINUOUS QUERY large AS SELECT id FROM orders WHERE id > 10;
+CREATE CONTINUOUS QUERY later WITH (start = '2100-01-01 00:00:00') AS SELECT temp FROM default.temps;
+"""
+ORDERS = [{"id": 5}, {"id": 15}]

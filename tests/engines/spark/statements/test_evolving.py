@@ -85,7 +85,7 @@ def test_a_file_that_is_applied_again_changes_what_runs_and_a_restart_keeps_it(
         assert values(engine, "p2") == [5]
 
 
-def test_a_plan_is_submitted_and_is_there_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
+def test_plans_and_starts_to_come_are_there_after_a_restart(spark: SparkSession, tmp_path: Path) -> None:
     catalog, _ = run(
         f"{STREAM}CREATE CONTINUOUS QUERY made WITH (latency = '3 s', stop = '1 hour') AS "
         "SELECT concat('it''s \\\\ ', id) AS text FROM s WHERE id > 1;",
@@ -103,13 +103,23 @@ def test_a_plan_is_submitted_and_is_there_after_a_restart(spark: SparkSession, t
         assert engine.catalog.queries["made"] == catalog.queries["made"]
         engine.push("s", rows(1, 2))
         assert engine.settle(60)
+        engine.execute(
+            "CREATE CONTINUOUS QUERY soon WITH (start = '1 s') AS SELECT id FROM s;"
+            "CREATE CONTINUOUS QUERY late WITH (start = '2100-01-01 00:00:00') AS SELECT id FROM s;"
+        )
+        starts = {name: engine.catalog.queries[name].start_s for name in ("soon", "late")}
     with Engine(tmp_path / "state", spark=spark) as engine:
         assert engine.catalog.queries["made"] == catalog.queries["made"]
+        assert {name: engine.catalog.queries[name].start_s for name in starts} == starts
+        engine.start()
+        eventually(lambda: engine.status().queries["soon"].state == "running")
         engine.push("s", rows(3))
+        assert (values(engine, "soon"), values(engine, "late")) == ([3], [])
+        assert engine.status().queries["late"].state == "scheduled"
         assert engine.settle(60)
         assert engine.results("made")["text"].to_pylist() == ["it's \\ 2", "it's \\ 3"]
         engine.submit(document.read(plan.replace('"made"', '"other"')))
-        assert set(engine.catalog.queries) == {"made", "other"}
+        assert set(engine.catalog.queries) == {"made", "other", "soon", "late"}
 
 
 def test_the_rate_of_a_feeder_changes_while_rows_flow(spark: SparkSession, tmp_path: Path) -> None:
