@@ -54,10 +54,11 @@ server is started in. What may be `none` has no value unless it is set.
 ## Reading them again: SIGHUP
 
 `kill -HUP` to the process of `penstock serve` reads the file again. What is *live* below holds from then
-on: policy, limits, host names, the tokens' file (which is read again even if its name is the same),
-confinement, retention. Of what is not, the log says what will change when the server is started again. If
-something in the file is wrong, nothing changes and the log says what. A certificate that was renewed under
-the same name needs a restart.
+on: policy and its quantum (`policy = "fcfs(rows=5000)"`), limits, host names, the tokens' file (which is read
+again even if its name is the same), confinement, retention. Of what is not, the log says what will change
+when the server is started again. If something in the file is wrong, nothing changes and the log says what. A
+policy that somebody has set meanwhile stays, unless the file has another one than before; when the server is
+started again, that of the file holds. A certificate that was renewed under the same name needs a restart.
 
 ## Off this machine
 

@@ -54,6 +54,11 @@ class StateLayout:
         return self.state / "supervision.json"
 
     @property
+    def taken_up(self) -> Path:
+        """What the engine process took up of settings, while one server runs."""
+        return self.state / "taken-up.json"
+
+    @property
     def socket(self) -> Path:
         """The socket of the engine process; elsewhere if the state's path is too long for one."""
         path = self.state.resolve() / "engine.sock"

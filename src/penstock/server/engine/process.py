@@ -5,12 +5,14 @@ It listens only once the state is open and rows are taken in. `child` says how i
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 import threading
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.statements.confinement import OWN, SINKS, SPARK, Confinement
@@ -115,12 +117,18 @@ def _serve(settings: Settings, stop: threading.Event) -> None:
 
 
 class _Held:
-    """The settings that hold, and the engine that is to use them, once there is one."""
+    """The settings that hold, and the engine that is to use them, once there is one.
+
+    A policy or scheduling that somebody has set stays until the file has another than was taken up before:
+    by this process, or by one that the same server had before it.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._engine: Engine | None = None
-        self._old_results = OldResults(StateLayout(settings.server.state).results)
+        layout = StateLayout(settings.server.state)
+        self._old_results, self._file = OldResults(layout.results), layout.taken_up
+        self._taken_up = _read(self._file)
         self._lock = threading.Lock()
 
     def use(self, engine: Engine) -> None:
@@ -139,16 +147,28 @@ class _Held:
     def _take_up(self, engine: Engine) -> None:
         """What can be changed while it runs."""
         settings = self._settings
+        policy, scheduling = settings.engine.policy, settings.engine.scheduling
         self._old_results.keep(settings.retention.results)
         try:
-            if settings.engine.policy is not None:
-                engine.use_policy(settings.engine.policy)
-            if settings.engine.scheduling is not None:
-                engine.use_scheduling(settings.engine.scheduling)
-            engine.keep_control_log(settings.retention.control_log / 60)
             engine.confine(confinement_of(settings))
-        except PenstockError as error:
+            engine.keep_control_log(settings.retention.control_log / 60)
+            if policy is not None and policy != self._taken_up.get("policy"):
+                engine.use_policy(policy)
+            if scheduling is not None and scheduling != self._taken_up.get("scheduling"):
+                engine.use_scheduling(scheduling)
+            self._taken_up = {"policy": policy, "scheduling": scheduling}
+            self._file.write_text(json.dumps(self._taken_up), "utf-8")
+        except (PenstockError, OSError) as error:
             say("engine", f"settings were not taken up: {error}")
+
+
+def _read(file: Path) -> dict[str, str | None]:
+    """What was taken up before; nothing if that cannot be said."""
+    try:
+        found = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 if __name__ == "__main__":

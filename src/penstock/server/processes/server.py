@@ -45,6 +45,7 @@ class Server:
                 (signal.SIGHUP, children.reload),
             ):
                 signal.signal(number, lambda *_, hear=hear: hear())
+            self._layout.taken_up.unlink(missing_ok=True)  # of the server before
             write(self._layout.address, json.dumps({"url": url, "pid": os.getpid()}))
             say("server", f"listens at {url}")
             if not server.tokens_file.exists():
@@ -53,6 +54,7 @@ class Server:
                 return children.run()
             finally:
                 self._layout.address.unlink(missing_ok=True)
+                self._layout.taken_up.unlink(missing_ok=True)
 
     def _reread(self) -> Settings | None:
         """Reads the settings again; None if they cannot be used, which leaves everything as it is."""
