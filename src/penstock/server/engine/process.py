@@ -62,9 +62,9 @@ def confinement_of(settings: Settings) -> Confinement:
     spark = {name: options for name, options in SPARK.items() if name in formats}
     return Confinement(
         asked.roots,
+        asked.roots_of,
         formats=formats & OWN,
         spark=spark,
-        asked.roots_of,
         kafka_servers=frozenset(asked.kafka_servers) if "kafka" in formats else frozenset(),
         sinks=sinks,
     )

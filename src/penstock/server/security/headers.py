@@ -35,9 +35,22 @@ DOCS_HEADERS: Mapping[str, str] = {
     ),
     "Cache-Control": "no-cache",
 }
+#: Of the page in the browser: what is ours only. Its components are compiled from templates in the browser, and
+#: it begins with a script inside the page, hence the two words that one would rather not have there.
+PAGE_HEADERS: Mapping[str, str] = {
+    **_ALL,
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
+        "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; "
+        "frame-ancestors 'none'"
+    ),
+    "Cache-Control": "no-store",
+}
 #: Where TLS is on: browsers do not come without it again.
 TLS_HEADERS: Mapping[str, str] = {"Strict-Transport-Security": "max-age=31536000"}
 
+#: What the API's paths begin with.
+API = "/api/"
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -49,8 +62,6 @@ class OriginCheck:
     """
 
     def __init__(self, names: Iterable[str] = (), *, loopback: bool = True) -> None:
-#: What the API's paths begin with.
-API = "/api/"
         own = {name.lower().rstrip(".") for name in names}
         self._names = frozenset(own | _LOOPBACK if loopback else own)
         self._loopback = loopback
@@ -68,8 +79,6 @@ API = "/api/"
                 "to `names` in its configuration",
                 status=421,
             )
-        if method.upper() in _READING:
-            return
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         foreign = site not in (None, "same-origin", "none") or (
             origin is not None and not self._same_origin(origin, headers.get("host", ""))
@@ -78,6 +87,8 @@ API = "/api/"
             return
         if method.upper() not in _READING:
             raise AccessError("changes asked for by a page of another site are refused")
+        if path.startswith(API):
+            raise AccessError("what a page of another site asks of the API is refused")
 
     def _is_own(self, host: str) -> bool:
         if host in self._names:
@@ -87,8 +98,6 @@ API = "/api/"
         return (not self._loopback and not self._names and bool(host)) or self._is_address(host)
 
     def _is_address(self, host: str) -> bool:
-        if path.startswith(API):
-            raise AccessError("what a page of another site asks of the API is refused")
         try:
             found = ip_address(host)
         except ValueError:
