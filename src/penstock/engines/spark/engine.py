@@ -245,12 +245,12 @@ class Engine:
         self._confinement = confinement
         self._statements.confined = self._confined()
 
-    def _confined(self) -> Confined | None:
     def without_places(self, text: str) -> str:
         """A text for whoever must not see where on this machine things are, if anybody must not."""
         confined = self._confined()
         return text if confined is None else confined.hidden(text)
 
+    def _confined(self) -> Confined | None:
         if self._confinement is None:
             return None
         own = (self._root, self._out) if self._out is not None else (self._root,)
@@ -359,6 +359,8 @@ class Engine:
         known, namespace = self.catalog, scope.namespace if scope is not None else None
 
         def check(statement: Statement, catalog: Catalog) -> None:
+            before = as_known(catalog, known)  # what is there may stay, whatever may be reached by now
+            self._statements.confine(statement, before, catalog, sql, namespace)
             checks.check(statement, catalog, sql, self._base)
 
         with shown_errors(scope, sql, known):
@@ -371,8 +373,6 @@ class Engine:
                 check=check,
                 scope=scope,
             )
-            before = as_known(catalog, known)  # what is there may stay, whatever may be reached by now
-            self._statements.confine(statement, before, catalog, sql, namespace)
 
     def create_stream(
         self,

@@ -1,0 +1,369 @@
+// A network of operators that one can move about in. It is drawn where the server says (`drawn`); here are zoom,
+// search and details. Moving changes one attribute; a box is drawn again only if something of it has changed.
+
+import { bytes, count, rate, seconds, share } from "penstock-ui";
+
+const LEAST = 0.08;
+const MOST = 2.5;
+// A scale at which texts can be read, and one from which on they are left out.
+const READABLE = 0.62;
+const FAR = 0.5;
+const STATES = { running: "running now", ready: "rows wait", suspended: "nothing to do", stopped: "stopped" };
+
+export default {
+  template: `
+    <section class="network" :class="{ compact, far, searching: !!wanted, picked: !!chosen }" :aria-label="label">
+      <div class="network-tools">
+        <label v-if="choices.length" class="line grow"><span class="muted small">show</span>
+          <select class="input" :value="only" aria-label="Show one query or all" @change="choose($event.target.value)">
+            <option value="">all queries</option>
+            <option v-for="name in choices" :key="name" :value="name">{{ name }}</option></select></label>
+        <input v-if="!compact" class="input grow" type="search" v-model="wanted" aria-label="Search the graph"
+          placeholder="Search operators, streams, queries" @keydown.enter.prevent="step($event.shiftKey ? -1 : 1)" />
+        <span v-if="!compact" class="muted small said" role="status">{{ said }}</span>
+        <span class="segments" role="group" aria-label="Zoom">
+          <button type="button" aria-label="Zoom out" @click="zoom(0.8)">−</button>
+          <button type="button" aria-label="Fit the whole graph" @click="fit()">Fit</button>
+          <button type="button" aria-label="Zoom in" @click="zoom(1.25)">+</button>
+        </span>
+      </div>
+      <div class="network-body">
+        <div class="network-ground" ref="ground" :style="{ height: compact ? compactHeight + 'px' : null }">
+          <a class="skip" :href="'#' + after">Skip the drawing</a>
+          <svg ref="svg" tabindex="0" role="group" :aria-label="label + ': drag or arrow keys move, plus and minus zoom, zero fits'"
+            @wheel="wheel" @pointerdown="press" @pointermove="drag" @pointerup="release" @pointercancel="release"
+            @keydown="key" @focusin="into">
+            <g ref="world">
+              <g v-for="lane in picture.lanes" :key="'lane ' + lane.name" class="lane">
+                <rect :x="0" :y="lane.y" :width="picture.width" :height="lane.h"></rect>
+                <text :x="12" :y="lane.y + 18">partition {{ lane.name }}</text>
+              </g>
+              <path v-for="edge in direct" :key="'ground ' + edge.id" class="ground" :d="edge.path"
+                :style="{ '--hue': edge.hue + 'deg' }"></path>
+              <g v-for="node in picture.nodes" :key="'ground ' + node.id">
+                <rect v-for="(hue, place) in [...node.grounds].reverse()" :key="place" class="ground" rx="11"
+                  :style="{ '--hue': hue + 'deg' }" v-bind="around(node, node.grounds.length - 1 - place)"></rect>
+              </g>
+              <path v-for="edge in picture.edges" :key="edge.id" class="edge" v-memo="[edge, near(edge)]" :d="edge.path"
+                :class="{ near: near(edge) }"></path>
+              <g v-for="node in picture.nodes" :key="node.id" class="node" role="button" tabindex="0" :data-id="node.id"
+                v-memo="[node, readings[node.id], chosen === node.id, found.has(node.id)]"
+                :class="classes(node)" :aria-label="words(node)" :aria-pressed="chosen === node.id ? 'true' : 'false'"
+                :transform="'translate(' + (node.x - node.w / 2) + ' ' + (node.y - node.h / 2) + ')'">
+                <title>{{ node.text || node.title }}</title>
+                <rect class="lit" :x="-7" :y="-7" :width="node.w + 14" :height="node.h + 14" rx="13"></rect>
+                <rect class="box" :width="node.w" :height="node.h" :rx="node.kind === 'source' || node.kind === 'sink' ? 22 : 7"></rect>
+                <template v-if="node.kind === 'source' || node.kind === 'sink'">
+                  <text class="name" :x="node.w / 2" :y="node.h / 2 + (aside(node) ? -2 : 5)">{{ cut(node.title, 24) }}</text>
+                  <text v-if="aside(node)" class="aside" :x="node.w / 2" :y="node.h / 2 + 14">{{ aside(node) }}</text>
+                </template>
+                <template v-else>
+                  <text class="kind" x="10" y="17">{{ node.title }}</text>
+                  <text class="marks" :x="node.w - 10" y="17">{{ marks(node) }}</text>
+                  <text v-for="(line, place) in node.lines" :key="place" class="text" x="10" :y="33 + 13 * place">{{ line }}</text>
+                  <text v-if="readings[node.id]" class="figures" x="10" :y="node.h - 8">{{ figures(node) }}</text>
+                  <text class="big" :x="node.w / 2" :y="node.h / 2 + 10">{{ node.title }}</text>
+                </template>
+              </g>
+              <g v-for="edge in queued" :key="'queue ' + edge.id" class="queue"
+                v-memo="[edge, readings[edge.id]]" :class="{ empty: !readings[edge.id]?.rows }"
+                :transform="'translate(' + edge.queue[0] + ' ' + edge.queue[1] + ')'">
+                <title>{{ queueWords(edge) }}</title>
+                <rect x="-27" y="-9" width="54" height="18" rx="4"></rect>
+                <path d="M-22 -5V5M-18 -5V5M-14 -5V5"></path>
+                <text x="22" y="4">{{ readings[edge.id] ? count(readings[edge.id].rows) : "" }}</text>
+              </g>
+              <text v-for="edge in ports" :key="'port ' + edge.id" class="port" :x="edge.at[0]" :y="edge.at[1]">port {{ edge.port }}</text>
+            </g>
+          </svg>
+        </div>
+        <aside v-if="node" class="network-details" aria-label="Details" :id="after" tabindex="-1" ref="details">
+          <div class="line"><h2 class="grow">{{ heading(node) }}</h2>
+            <button type="button" class="button quiet" aria-label="Close the details" @click="close">✕</button></div>
+          <p v-if="node.text" class="mono small text">{{ node.text }}</p>
+          <dl v-if="facts.length" class="facts">
+            <template v-for="[name, value] in facts" :key="name"><dt>{{ name }}</dt><dd class="number">{{ value }}</dd></template>
+          </dl>
+          <div v-if="node.fold"><button type="button" class="button" @click="$emit('open', node.fold)">
+            {{ node.folded ? "Show each in the graph" : "Show them as one" }}</button></div>
+          <template v-if="node.queries.length">
+            <h3>{{ node.queries.length === 1 ? "Serves one query" : "Serves " + node.queries.length + " queries" }}</h3>
+            <input v-if="node.queries.length > 12" class="input" type="search" v-model="among" aria-label="Filter these queries"
+              placeholder="Filter" />
+            <ul class="network-queries"><li v-for="name in listed" :key="name">
+              <a :href="'/queries/' + encodeURIComponent(name)">{{ name }}</a></li></ul>
+          </template>
+        </aside>
+        <span v-else :id="after" tabindex="-1"></span>
+      </div>
+    </section>`,
+  props: { initial: Object, label: String, compact: Boolean, queries: Array, query: String, first: Object },
+  emits: ["open", "choose", "seen"],
+  data() {
+    return {
+      picture: this.initial, readings: { ...this.first }, choices: this.queries ?? [], only: this.query ?? "",
+      wanted: "", at: -1, chosen: "", among: "", far: false, compactHeight: 200,
+    };
+  },
+  created() {
+    this.after = `after-network-${Math.random().toString(36).slice(2, 8)}`;
+    this.view = { x: 0, y: 0, k: 1 };
+    this.pointers = new Map();
+    this.moved = false;
+    this.fitted = true;
+  },
+  mounted() {
+    this.size = new ResizeObserver(() => { if (this.fitted) this.begin(); else this.show(); });
+    this.size.observe(this.$refs.ground);
+    this.seen = () => this.$emit("seen", document.visibilityState === "visible");
+    document.addEventListener("visibilitychange", this.seen);
+    this.begin();
+  },
+  unmounted() {
+    this.size.disconnect();
+    document.removeEventListener("visibilitychange", this.seen);
+  },
+  computed: {
+    of() { return new Map(this.picture.nodes.map((node) => [node.id, node])); },
+    node() { return this.of.get(this.chosen); },
+    direct() { return this.picture.edges.filter((edge) => edge.hue !== null); },
+    queued() { return this.picture.edges.filter((edge) => edge.queue); },
+    ports() {
+      return this.picture.edges.filter((edge) => edge.port !== null).map((edge) => {
+        const [x, y] = edge.path.match(/^M(-?[\d.]+) (-?[\d.]+)/).slice(1).map(Number);
+        const end = edge.path.match(/ (-?[\d.]+)$/);
+        return { id: edge.id, port: edge.port, at: [x + 8, y + (Number(end[1]) < y ? -6 : 14)] };
+      });
+    },
+    matches() {
+      const words = this.wanted.trim().toLowerCase();
+      if (!words) return [];
+      return this.picture.nodes
+        .filter((node) => `${node.kind} ${node.title} ${node.text} ${node.queries.join(" ")}`.toLowerCase().includes(words))
+        .sort((a, b) => a.x - b.x || a.y - b.y);
+    },
+    found() { return new Set(this.matches.map((node) => node.id)); },
+    said() {
+      if (this.wanted.trim()) {
+        if (!this.matches.length) return "nothing found";
+        return this.at < 0 ? `${this.matches.length} found` : `${this.at + 1} of ${this.matches.length}`;
+      }
+      const operators = this.picture.nodes.filter((node) => node.kind !== "source" && node.kind !== "sink").length;
+      const queries = new Set(this.picture.nodes.flatMap((node) => node.queries)).size;
+      return `${count(operators)} ${operators === 1 ? "operator" : "operators"} for ${count(queries)} ${queries === 1 ? "query" : "queries"}`;
+    },
+    listed() {
+      const words = this.among.trim().toLowerCase();
+      return this.node.queries.filter((name) => name.toLowerCase().includes(words));
+    },
+    facts() {
+      const one = this.readings[this.node.id];
+      if (!one) return [];
+      const error = (value) => (value === null || value === undefined ? "" : ` ± ${share(value)}`);
+      const rows = [];
+      const add = (name, value) => rows.push([name, value]);
+      if (one.state) add("state", STATES[one.state] ?? one.state);
+      if (this.node.units.length) add(this.node.units.length > 1 ? "units" : "unit", this.node.units.join(", "));
+      if (one.partition) add("partition", one.partition);
+      if (one.policy) add("policy", one.policy);
+      if (one.rate !== undefined) add("rate", `${rate(one.rate)} rows`.replace("/s rows", " rows/s"));
+      if (one.cost_s !== undefined) add("cost", one.measured ? `${seconds(one.cost_s)} a row${error(one.cost_error)}` : "not measured yet");
+      if (one.fixed_s !== undefined && one.measured) add("cost of a step", `${seconds(one.fixed_s)} before its first row`);
+      if (one.selectivity !== undefined) add("selectivity", `${this.passes(one.selectivity)}${error(one.selectivity_error)}`);
+      if (one.waiting_rows !== undefined) add("waiting", `${count(one.waiting_rows)} rows, ${bytes(one.waiting_bytes)}`);
+      if (one.state_bytes !== undefined) add("remembers", one.state_bytes ? bytes(one.state_bytes) : "nothing");
+      if (one.in_bytes) add("size of a row", `${bytes(one.in_bytes)} in, ${bytes(one.out_bytes)} out`);
+      return rows;
+    },
+  },
+  watch: {
+    wanted() {
+      this.at = -1;
+      if (this.matches.length && this.wanted.trim().length > 1) this.step(1);
+    },
+    chosen() { this.among = ""; },
+  },
+  methods: {
+    count,
+    // From the server.
+    draw(picture) {
+      const sameShape = this.picture.nodes.length && picture.nodes.some((node) => this.of.has(node.id));
+      this.picture = picture;
+      if (this.chosen && !this.of.has(this.chosen)) this.chosen = "";
+      this.$nextTick(() => (sameShape && !this.fitted ? this.show() : this.begin()));
+    },
+    offer(names, name) { this.choices = names; this.only = name; },
+    take({ readings, gone }) {
+      for (const id of gone ?? []) delete this.readings[id];
+      Object.assign(this.readings, readings ?? {});
+    },
+    choose(name) {
+      this.only = name;
+      this.chosen = "";
+      this.fitted = true;
+      this.$emit("choose", name);
+    },
+    // What is written.
+    cut(text, letters) { return text.length > letters ? `${text.slice(0, letters - 1)}…` : text; },
+    passes(value) { return value > 1.005 ? `${count(value)} rows for each` : share(value); },
+    marks(node) {
+      const units = node.units.length ? `unit ${node.units.join(", ")}` : "";
+      const shared = node.queries.length > 1 ? `×${node.queries.length}` : "";
+      const running = this.readings[node.id]?.state === "running" ? "▶" : "";
+      return [running, shared, units].filter(Boolean).join("  ");
+    },
+    figures(node) {
+      const one = this.readings[node.id];
+      const parts = one.measured ? [`${seconds(one.cost_s)}/row`, one.selectivity > 1.005 ? `×${count(one.selectivity)}` : share(one.selectivity)] : ["not measured yet"];
+      if (one.state_bytes) parts.push(bytes(one.state_bytes));
+      return parts.join(" · ");
+    },
+    aside(node) {
+      const one = this.readings[node.id];
+      return one && one.rate !== undefined ? `${rate(one.rate).replace("/s", " rows/s")}` : "";
+    },
+    heading(node) { return node.kind === "source" ? `stream ${node.title}` : node.kind === "sink" ? `results of ${node.title}` : node.title; },
+    words(node) {
+      const one = this.readings[node.id];
+      const shared = node.queries.length > 1 ? `, shared by ${node.queries.length} queries` : "";
+      const unit = node.units.length ? `, unit ${node.units.join(" and ")}` : "";
+      const state = one?.state ? `, ${STATES[one.state] ?? one.state}` : "";
+      return `${this.heading(node)} ${node.text}${unit}${shared}${state}`;
+    },
+    queueWords(edge) {
+      const one = this.readings[edge.id];
+      if (!one) return "queue";
+      return one.rows ? `${count(one.rows)} rows wait, ${bytes(one.bytes)}, the oldest for ${seconds(one.oldest_s)}` : "nothing waits";
+    },
+    classes(node) {
+      const one = this.readings[node.id];
+      return [node.kind, {
+        shared: node.queries.length > 1 && node.kind !== "source" && node.kind !== "sink", running: one?.state === "running",
+        chosen: this.chosen === node.id, found: this.found.has(node.id),
+      }];
+    },
+    near(edge) { return !!this.chosen && (edge.from === this.chosen || edge.to === this.chosen); },
+    around(node, place) {
+      const pad = 6 + 4 * place;
+      return { x: node.x - node.w / 2 - pad, y: node.y - node.h / 2 - pad, width: node.w + 2 * pad, height: node.h + 2 * pad };
+    },
+    // Where one looks.
+    room() { const box = this.$refs.ground.getBoundingClientRect(); return { width: box.width, height: box.height }; },
+    show() {
+      const { x, y, k } = this.view;
+      this.$refs.world.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
+      if (this.far !== k < FAR) this.far = k < FAR;
+    },
+    // All of it if it can be read so, otherwise its beginning.
+    begin() {
+      if (this.compact) {
+        const scale = Math.max(READABLE, Math.min(1, this.room().width / this.picture.width));
+        this.compactHeight = Math.max(90, Math.min(460, Math.ceil(this.picture.height * scale)));
+        this.$nextTick(() => this.settle(Math.max(READABLE, this.whole())));
+      } else this.settle(Math.max(READABLE, this.whole()));
+      this.fitted = true;
+    },
+    whole() {
+      const { width, height } = this.room();
+      return Math.max(LEAST, Math.min(1, width / this.picture.width, height / this.picture.height));
+    },
+    settle(k) {
+      const { width, height } = this.room();
+      const middle = (room, size) => Math.max(0, (room - size * k) / 2);
+      this.view = { x: middle(width, this.picture.width), y: middle(height, this.picture.height), k };
+      this.show();
+    },
+    fit() { this.settle(this.whole()); this.fitted = false; },
+    zoom(factor, at) {
+      const { width, height } = this.room();
+      const [x, y] = at ?? [width / 2, height / 2];
+      const k = Math.max(LEAST, Math.min(MOST, this.view.k * factor));
+      const ratio = k / this.view.k;
+      this.view = { x: x - (x - this.view.x) * ratio, y: y - (y - this.view.y) * ratio, k };
+      this.fitted = false;
+      this.show();
+    },
+    move(x, y) {
+      this.view.x += x;
+      this.view.y += y;
+      this.fitted = false;
+      this.show();
+    },
+    centre(node) {
+      const { width, height } = this.room();
+      const k = Math.max(this.view.k, READABLE + 0.1);
+      this.view = { x: width / 2 - node.x * k, y: height / 2 - node.y * k, k };
+      this.fitted = false;
+      this.show();
+    },
+    step(by) {
+      if (!this.matches.length) return;
+      this.at = (this.at + by + this.matches.length) % this.matches.length;
+      this.centre(this.matches[this.at]);
+    },
+    place(event) { const box = this.$refs.svg.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; },
+    wheel(event) {
+      if (this.compact && !event.ctrlKey) return;
+      event.preventDefault();
+      const by = event.deltaMode === 1 ? event.deltaY * 16 : event.deltaY;
+      this.zoom(Math.exp(-Math.max(-120, Math.min(120, by)) * 0.0022), this.place(event));
+    },
+    press(event) {
+      if (event.button > 0) return;
+      this.pointers.set(event.pointerId, this.place(event));
+      this.moved = false;
+      this.pressed = event.target.closest?.("g.node")?.dataset.id ?? "";
+      this.$refs.svg.setPointerCapture(event.pointerId);
+    },
+    drag(event) {
+      const before = this.pointers.get(event.pointerId);
+      if (!before) return;
+      const now = this.place(event);
+      if (!this.moved && Math.hypot(now[0] - before[0], now[1] - before[1]) < 4) return;
+      this.moved = true;
+      const others = [...this.pointers].filter(([id]) => id !== event.pointerId).map(([, at]) => at);
+      if (others.length) {
+        const [other] = others;
+        const span = (at) => Math.max(1, Math.hypot(at[0] - other[0], at[1] - other[1]));
+        this.zoom(span(now) / span(before), [(now[0] + other[0]) / 2, (now[1] + other[1]) / 2]);
+      } else this.move(now[0] - before[0], now[1] - before[1]);
+      this.pointers.set(event.pointerId, now);
+    },
+    release(event) {
+      if (!this.pointers.delete(event.pointerId) || this.moved || event.type !== "pointerup") return;
+      this.pick(this.pressed);
+    },
+    pick(id) {
+      this.chosen = this.chosen === id ? "" : id;
+    },
+    close() {
+      const id = this.chosen;
+      this.chosen = "";
+      this.$nextTick(() => this.$refs.svg.querySelector(`g.node[data-id="${CSS.escape(id)}"]`)?.focus());
+    },
+    key(event) {
+      const far = event.shiftKey ? 240 : 60;
+      const moves = { ArrowLeft: [far, 0], ArrowRight: [-far, 0], ArrowUp: [0, far], ArrowDown: [0, -far] };
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const id = event.target.closest?.("g.node")?.dataset.id;
+      if (event.key in moves) this.move(...moves[event.key]);
+      else if (event.key === "+" || event.key === "=") this.zoom(1.25);
+      else if (event.key === "-") this.zoom(0.8);
+      else if (event.key === "0") this.fit();
+      else if (event.key === "Escape" && this.chosen) this.close();
+      else if (id && (event.key === "Enter" || event.key === " ")) {
+        this.pick(id);
+        if (this.chosen) this.$nextTick(() => this.$refs.details?.focus());
+      } else return;
+      event.preventDefault();
+    },
+    // Whoever comes with the keyboard sees where they are.
+    into(event) {
+      const node = this.of.get(event.target.closest?.("g.node")?.dataset.id);
+      if (!node || this.pointers.size) return;
+      const { width, height } = this.room();
+      const [x, y] = [this.view.x + node.x * this.view.k, this.view.y + node.y * this.view.k];
+      if (x < 60 || y < 30 || x > width - 60 || y > height - 30) this.centre(node);
+    },
+  },
+};
