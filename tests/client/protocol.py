@@ -120,7 +120,7 @@ def app_of(world: World) -> FastAPI:
             line = text.count("\n", 0, at) + 1
             return problem(400, "there is no column 'tmp'", line=line, column=at - text.rfind("\n", 0, at))
         rows = [["temps", "t TIMESTAMP, room STRING, temp DOUBLE"]]
-        answer = {"text": "1 streams", "columns": ["stream", "columns"], "rows": rows, "about": "streams"}
+        answer = {"text": "1 stream", "columns": ["stream", "columns"], "rows": rows, "about": "streams"}
         return {"answers": [answer]}
 
     @app.get("/api/v1/status")
@@ -146,7 +146,9 @@ def app_of(world: World) -> FastAPI:
         return {"stream": name, "rows": 1, "repeated": repeated}
 
     @app.get("/api/v1/queries/{name}/results")
-    async def results(name: str, request: Request, after: str = "", limit: int = 1000) -> Response:
+    async def results(
+        name: str, request: Request, after: str = "", before: str = "", limit: int = 1000
+    ) -> Response:
         world.asked.append(("GET", f"/queries/{name}/results", after))
         flat = [
             (f"{commit}-{at}", row)
@@ -154,12 +156,17 @@ def app_of(world: World) -> FastAPI:
             for at, row in enumerate(rows)
         ]
         begin = next((place + 1 for place, (at, _) in enumerate(flat) if at == after), 0)
-        page = flat[begin : begin + limit]
+        end = next((place for place, (at, _) in enumerate(flat) if at == before), len(flat))
+        begin = max(0, end - limit) if before else begin
+        page = flat[begin : min(end, begin + limit)]
         table = pa.Table.from_pylist([row for _, row in page], SCHEMA)
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, SCHEMA) as writer:
             writer.write_table(table)
         headers = {"Penstock-Next": page[-1][0] if page else after}
+        if before:
+            more = "true" if begin else "false"
+            headers |= {"Penstock-First": page[0][0] if page else "", "Penstock-More": more}
         assert request.headers["Accept"] == ARROW
         return Response(sink.getvalue().to_pybytes(), media_type=ARROW, headers=headers)
 
@@ -185,6 +192,8 @@ def app_of(world: World) -> FastAPI:
         world.asked.append((request.method, f"/{path}", json.loads(body) if body else None))
         kind, _, name = path.partition("/")
         known: dict[str, Any] = {"streams": STREAMS, "queries": QUERIES}.get(kind, {})
+        if request.method == "GET" and name.endswith("/grants"):
+            return [{"namespace": "team"}]
         if request.method == "GET" and name:
             return {"name": name, **known[name]} if name in known else problem(404, f"there is no '{name}'")
         if kind == "tokens" and request.method == "POST":

@@ -72,6 +72,7 @@ ENGINES_OWN = {
         "coordinator", "result_files", "result_places", "places_version", "without_places",
         "recorded_streams", "recorded_tables", "read_up_to",
     },
+    "the page asks for it; EXPLAIN says it in words": {"draft"},
     "for tests of sharing and of charging": {"run_apart", "periods", "charged"},
 }  # fmt: skip
 
@@ -135,8 +136,12 @@ def test_results_come_page_by_page(client: Client, world: World, monkeypatch: py
     assert [row["temp"] for row in client.rows("hot", after="3-2")] == [4.0] * 3
     assert len(client.results("hot", most=7)) == 7
     assert list(client.frame("hot").columns) == ["room", "temp", "t"]
+    asked = len(world.asked)
+    assert client.last_results("hot", 6)["temp"].to_pylist() == [3.0] * 3 + [4.0] * 3
+    assert len(world.asked) == asked + 2  # from the last one back
+    assert client.last_results("hot", 99).num_rows == 15
     world.results = []
-    assert client.results("hot").num_rows == 0
+    assert client.results("hot").num_rows == client.last_results("hot", 9).num_rows == 0
 
 
 def test_a_subscription_goes_on_when_the_connection_breaks(client: Client, world: World) -> None:

@@ -112,6 +112,7 @@ def test_things_of_a_kind_are_a_table_of_their_plain_facts() -> None:
     first = text.partition("<tbody>")[2].partition("</tr>")[0]
     assert re.findall("<td[^>]*>([^<]*)</td>", first) == ["s", "n bigint", "a, b", "1,200", "yes", ""]
     assert ">0.1235<" in text
+    assert '<td class="n">yes' not in text
     assert ">2026-01-01 12:00:00<" in Listing([STREAMS["temps"]])._repr_html_()
 
 

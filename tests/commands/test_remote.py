@@ -243,6 +243,19 @@ def test_results_are_printed_in_every_format(world: World, follow: tuple[str, ..
     assert len(printed("results", "hot", "--limit", "1", "--json", *follow).splitlines()) == 1
 
 
+def test_the_last_results_are_printed_alone(world: World) -> None:
+    world.results = ROWS
+    assert [
+        json.loads(line)["room"] for line in printed("results", "hot", "--last", "2", "--json").splitlines()
+    ] == [
+        "a",
+        "b",
+    ]
+    assert str(error("results", "hot", "--last", "2", "--follow")) == (
+        "--last is for what there is; leave out --follow, --after and --limit"
+    )
+
+
 def test_results_that_follow_each_other_have_one_head_and_the_same_columns(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -396,6 +409,14 @@ def test_operators_are_a_table_that_says_what_was_guessed(
     assert shown[1][:7] == ["select", "temp", ">", "30", "running", "hot,", "slow"]
     assert shown[1][7:] == ["1", "1,200", "50", "(2.00", "µs)", "25.0%"]
     assert json.loads(printed("operators", "--json")) == [OPERATOR]
+
+
+def test_rows_that_did_not_fit_are_listed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    del world
+    bad = {"at": "2026-01-01", "place": "7", "reason": "no-number", "text": "x"}
+    monkeypatch.setattr(Client, "bad_rows", lambda _, stream, most: [bad] * (stream == "temps" and most == 5))
+    shown = words(printed("stream", "bad-rows", "temps", "--limit", "5"))
+    assert shown == [["when", "place", "why", "row"], ["2026-01-01", "7", "no-number", "x"]]
 
 
 def test_rows_that_were_left_out_are_listed(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def test_a_mistake_is_shown_with_its_place_and_the_session_goes_on(
         "                 ^\n"
         "error: there is no \\x here; \\? says what there is\n"
     )
-    assert "(1 streams)" in shown.out
+    assert "(1 stream)" in shown.out
 
 
 def test_commands_with_a_backslash(

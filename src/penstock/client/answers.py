@@ -60,7 +60,7 @@ class Listing(list[dict[str, Any]]):
     def _repr_html_(self) -> str:
         facts = [_facts(one) for one in self]
         columns = list(dict.fromkeys(name for one in facts for name in one))
-        numbers = [name for name in columns if any(isinstance(one.get(name), int | float) for one in self)]
+        numbers = [name for name in columns if any(_is_number(one.get(name)) for one in self)]
         rows = [[one.get(name, "") for name in columns] for one in facts[:MOST_ROWS]]
         rest = len(facts) - len(rows)
         return document(
@@ -85,6 +85,10 @@ def _facts(one: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, list) and value and all(isinstance(item, str | int) for item in value):
             found[name] = ", ".join(map(str, value))
     return found
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _number(name: str, value: float) -> str:

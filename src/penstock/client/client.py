@@ -28,7 +28,7 @@ import pyarrow as pa
 from penstock.client.administration import Administration
 from penstock.client.answers import Answer, Answers, Changes, Listing, answer_of, changes_of
 from penstock.client.connection import ARROW, PATIENCE_S, TIMEOUT_S, Connection, part
-from penstock.client.documents import columns_of
+from penstock.client.documents import columns_of, listed
 from penstock.client.explanation import Explanation, Graph, explanation_of, graph_of
 from penstock.client.notebook import show_live, show_tables
 from penstock.client.pushing import part_key, parts
@@ -146,6 +146,8 @@ class Client(Administration):
             path = f"/streams/{part(stream)}/rows"
             self._connection.send(path, body.content, body.content_type, part_key(key, place), timeout)
             count += body.rows
+        if not count:
+            self.stream(stream)  # no rows are no reason not to say that there is no such stream
         return count
 
     def heartbeat(self, stream: str, time: Any, timeout: float | None = None) -> None:
@@ -169,12 +171,17 @@ class Client(Administration):
         return pa.concat_tables(tables, promote_options="permissive")
 
     def last_results(self, query: str, count: int) -> pa.Table:
-        """The last so many rows of the committed results; it reads them all, and keeps few."""
-        last: pa.Table | None = None
-        for page, _ in self.pages(query):
-            both = page if last is None else pa.concat_tables([last, page], promote_options="permissive")
-            last = both.slice(max(0, both.num_rows - count))
-        return last
+        """The last so many rows of the committed results, oldest first."""
+        path, before, left = f"/queries/{part(query)}/results", "end", count
+        found: list[pa.Table] = []
+        while True:
+            given = {"before": before, "limit": min(left, PAGE_ROWS)}
+            body, headers = self._connection.fetch(path, ARROW, given)
+            found.insert(0, pa.ipc.open_stream(body).read_all())
+            left -= found[0].num_rows
+            before = headers.get("Penstock-First")
+            if left <= 0 or before is None or not found[0].num_rows or headers.get("Penstock-More") != "true":
+                return pa.concat_tables(found, promote_options="permissive")
 
     def frame(self, query: str, after: str | None = None, most: int | None = None) -> Any:
         """The same as a DataFrame of pandas."""
@@ -290,6 +297,11 @@ class Client(Administration):
     def query(self, query: str) -> QueryStatus:
         """One query: what it is, what it got and what it asked for."""
         return query_of({"name": query, **self._connection.call("GET", f"/queries/{part(query)}")})
+
+    def bad_rows(self, stream: str, most: int = 100) -> Listing:
+        """The newest rows that did not fit a stream, and why."""
+        found = self._connection.call("GET", f"/streams/{part(stream)}/bad-rows", params={"limit": most})
+        return Listing(listed(found, "rows"))
 
     def skipped(self, query: str) -> Listing:
         """The rows that a query left out (`on_error = 'skip'`): where each is in which stream, and why."""

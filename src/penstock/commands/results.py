@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from penstock.commands.completion import Query
 from penstock.commands.console import out
 from penstock.commands.remote import Remote, cell, connected, print_table
+from penstock.errors import PenstockError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,6 +41,7 @@ def results(
         str | None, typer.Option(metavar="POSITION", help="Only what came behind that position.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="The most rows.")] = None,
+    last: Annotated[int | None, typer.Option(min=1, help="Only so many, the last ones there are.")] = None,
     subscription: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="With --follow: the server keeps the position under this name."),
@@ -47,7 +49,12 @@ def results(
 ) -> None:
     """The committed results of a query; with --follow, as they come."""
     chosen = format or (ResultsFormat.json if remote.as_json else ResultsFormat.table)
-    write(_tables(remote, name, follow, after, limit, subscription), chosen)
+    if last is None:
+        write(_tables(remote, name, follow, after, limit, subscription), chosen)
+    elif follow or after is not None or limit is not None:
+        raise PenstockError("--last is for what there is; leave out --follow, --after and --limit")
+    else:
+        write([remote.client.last_results(name, last)], chosen)
 
 
 def _tables(

@@ -63,12 +63,17 @@ def list_streams(remote: Remote) -> None:
 def show_stream(remote: Remote, name: Stream) -> None:
     """One stream: columns, options, how many rows came, who may read it."""
     from penstock.client.documents import columns_text
+    from penstock.client.status import watermark_text
 
-    found = remote.client.stream(name)
+    grants = [one["namespace"] for one in remote.client.grants(name)]
+    found = {**remote.client.stream(name), "granted_to": grants}
     facts: dict[str, Any] = {"stream": found.get("name", name), "columns": columns_text(found.get("columns"))}
-    facts |= {word.replace("_", " "): _text(value) for word, value in found.items() if word not in facts}
-    facts.pop("name", None)
-    remote.facts(found, facts)
+    facts |= {
+        word.replace("_", " "): _text(value)
+        for word, value in found.items()
+        if word not in (*facts, "name", "watermark_s")
+    }
+    remote.facts(found, facts | {"watermark": watermark_text(found)})
 
 
 def _text(value: Any) -> Any:
@@ -113,7 +118,21 @@ def push_rows(
 ) -> None:
     """Pushes a file's rows; returns when the server has them in its log."""
     count = remote.client.push(name, read_rows(file, format), key=key)
-    remote.done(f"{count:,} rows pushed to '{name}'", stream=name, rows=count)
+    rows = "row" if count == 1 else "rows"
+    remote.done(f"{count:,} {rows} pushed to '{name}'", stream=name, rows=count)
+
+
+@stream.command("bad-rows")
+@connected
+def list_bad_rows(
+    remote: Remote,
+    name: Stream,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="The most rows.")] = 100,
+) -> None:
+    """The newest rows that did not fit a stream, and why."""
+    found = remote.client.bad_rows(name, limit)
+    rows = [(one["at"], one["place"], one["reason"], one["text"]) for one in found]
+    remote.table(found, ("when", "place", "why", "row"), rows)
 
 
 @stream.command("rate")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
@@ -20,8 +19,8 @@ from penstock.errors import QueryError, ServerError, closest
 if TYPE_CHECKING:
     from penstock.client.status import Status
 
-#: So many of the last results are shown, and so many fetched at a look.
-_LAST, _MOST_ROWS = 8, 5000
+#: So many of the last results are shown.
+_LAST = 8
 
 
 def watch(remote: Remote, name: str, every: float, times: int | None) -> None:
@@ -29,9 +28,9 @@ def watch(remote: Remote, name: str, every: float, times: int | None) -> None:
 
     A server that is away after the first look is waited for.
     """
-    position: str | None = None
     shown: Group | None = None
-    last: deque[dict[str, Any]] = deque(maxlen=_LAST)
+    last: list[dict[str, Any]] = []
+    rows = 0
     live: Live | None = None
     with contextlib.ExitStack() as stack:
         stack.enter_context(contextlib.suppress(KeyboardInterrupt))
@@ -44,12 +43,8 @@ def watch(remote: Remote, name: str, every: float, times: int | None) -> None:
             try:
                 now = only(remote.client.status(patience=None if shown is None else 0.0), name)
                 (one,) = now.queries.values()
-                if out.is_terminal and not remote.as_json:
-                    if position is None:  # the results of its whole life are not fetched
-                        position = remote.client.query(one.name).document.get("position")
-                    for page, behind in remote.client.pages(one.name, position, _MOST_ROWS):
-                        last.extend(page.slice(max(0, page.num_rows - _LAST)).to_pylist())
-                        position = behind
+                if out.is_terminal and not remote.as_json and one.rows != rows:
+                    last, rows = remote.client.last_results(one.name, _LAST).to_pylist(), one.rows
             except ServerError as error:  # it is away for a while
                 if shown is None:
                     raise
@@ -58,7 +53,7 @@ def watch(remote: Remote, name: str, every: float, times: int | None) -> None:
                 else:
                     live.update(Group(Text(str(error), style="yellow"), shown), refresh=True)
                 continue
-            shown = _screen(now, list(last))
+            shown = _screen(now, last)
             if remote.as_json:
                 print(json.dumps({"name": one.name, **one.document}), flush=True)
                 continue
@@ -87,12 +82,10 @@ def _screen(now: Status, last: list[dict[str, Any]]) -> Group:
     if one.failure:
         parts.append(Text(one.failure, style="bold red"))
     if last:
-        table = Table(
-            title="last results", title_justify="left", box=None, pad_edge=False, header_style="bold"
-        )
+        table = Table(box=None, pad_edge=False, header_style="bold")
         for column in last[-1]:
             table.add_column(Text(column))
         for row in last:
             table.add_row(*(Text(cell(row.get(column))) for column in last[-1]))
-        parts += [Text(""), table]
+        parts += [Text(""), Text("last results", style="italic"), table]
     return Group(*parts)
