@@ -30,7 +30,7 @@ def test_statements_stand_in_their_order() -> None:
     assert said[0] == {"text": "stream 'temps' created", "columns": [], "rows": []}
     assert [one["query"] for one in said if "query" in one] == [0, 1, 2, 3, 4]
     assert said[-1] == {
-        "text": "1 tables",
+        "text": "1 table",
         "columns": ["table", "columns", "format"],
         "rows": [["rooms", "room string, floor int", "csv"]],
     }

@@ -144,6 +144,8 @@ def test_everything_can_be_shown(what: str, row: tuple[str, ...]) -> None:
     )
     assert row in answer.rows
     assert len(answer.columns) == len(row)
+    one = {"QUERIES": "query", "POLICIES": "policy"}.get(what, what.lower().removesuffix("s"))
+    assert answer.text == (f"1 {one}" if len(answer.rows) == 1 else f"{len(answer.rows)} {what.lower()}")
 
 
 def test_comments_semicolons_in_strings_and_empty_statements() -> None:

@@ -57,7 +57,12 @@ def shown(catalog: Catalog, what: str) -> Answer:
             ]
         case _:
             columns, rows = ("policy",), [(catalog.policy or "",)]
-    return Answer(f"{len(rows)} {what}", columns, tuple(rows), about=what)
+    return Answer(_counted(len(rows), what), columns, tuple(rows), about=what)
+
+
+def _counted(count: int, what: str) -> str:
+    one = f"{what.removesuffix('ies')}y" if what.endswith("ies") else what.removesuffix("s")
+    return f"{count} {one if count == 1 else what}"
 
 
 def _wishes(query: Query) -> str:
