@@ -89,7 +89,6 @@ class PatientProtocol(H11Protocol):
 def patient(told: Heard) -> type[PatientProtocol]:
     """The protocol of a server that writes such things down."""
 
-
     class Telling(PatientProtocol):
         def tell(self, what: str) -> None:
             told(self.address, what)
