@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 #: The most lines of a chart, and the most bars.
-MOST_LINES, MOST_BARS = 8, 20
+MOST_LINES, MOST_BARS = 12, 20
 #: Numbers are drawn on one axis if none is so many times as large as another.
 _COMPARABLE = 20.0
 

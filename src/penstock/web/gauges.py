@@ -30,6 +30,14 @@ class Level(StrEnum):
 
 
 _ORDER = tuple(Level)
+LEVEL_WORDS: Mapping[Level, str] = {
+    Level.none: "no wish",
+    Level.unknown: "not measured",
+    Level.spare: "spare",
+    Level.met: "met",
+    Level.risk: "at risk",
+    Level.violated: "violated",
+}
 
 
 class Gauge(NamedTuple):

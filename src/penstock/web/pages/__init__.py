@@ -12,13 +12,16 @@ from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from penstock.web.live import Live
-from penstock.web.pages import overview, sign_in
+from penstock.web.pages import overview, query, sign_in
 from penstock.web.visitor import Visitor, Visitors
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
 
 #: Where each page is.
-PAGES: tuple[tuple[str, str, Show], ...] = (("/", "Overview", overview.show),)
+PAGES: tuple[tuple[str, str, Show], ...] = (
+    ("/", "Overview", overview.show),
+    ("/queries/{query}", "Query", query.show),
+)
 
 
 def register(visitors: Visitors, live: Live) -> None:
