@@ -79,7 +79,7 @@ def picture(explanation: Explanation) -> Figure:
 class _Pen:
     """Draws one graph; all places are in inches of the unscaled picture."""
 
-    def __init__(self, axes: Axes, explanation: Explanation, layering: Layering, scale: float) -> None:
+    def __init__(self, axes: Axes, explanation: Explanation, layering: Layering[Edge], scale: float) -> None:
         self._axes, self._explanation, self._scale = axes, explanation, scale
         self._graph = explanation.graph
         self._places = {name: _inches(place) for name, place in layering.places.items()}

@@ -27,7 +27,9 @@ MOST_LANES = 12
 #: From so many boxes on, fewer sweeps: a large picture may be a little less straight, but not late.
 MANY = 250
 
-Node, Link = Mapping[str, Any], Mapping[str, Any]
+#: As the API has them.
+Node = Mapping[str, Any]
+Link = Mapping[str, Any]
 
 
 def drawn(

@@ -1,4 +1,4 @@
-"""What is measured of a network that runs, by box and queue of its picture: what `Network` is told every while.
+"""What is measured of a network that runs, by box and queue of its picture: what `Network` is told.
 
 Pure. Figures are rounded to what is shown of them, so that little changes from one look to the next.
 """

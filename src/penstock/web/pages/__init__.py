@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from penstock.web.live import Live
-from penstock.web.pages import overview, query, sign_in
+from penstock.web.pages import graph, overview, query, register_stream, sign_in, stream, streams
 from penstock.web.visitor import Visitor, Visitors
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
@@ -20,6 +20,10 @@ Show = Callable[[Visitor, Live, Request], Awaitable[None]]
 #: Where each page is.
 PAGES: tuple[tuple[str, str, Show], ...] = (
     ("/", "Overview", overview.show),
+    ("/streams", "Streams", streams.show),
+    ("/streams/{stream}", "Stream", stream.show),
+    ("/register", "Register a stream", register_stream.show),
+    ("/graph", "Graph", graph.show),
     ("/queries/{query}", "Query", query.show),
 )
 
