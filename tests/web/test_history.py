@@ -93,3 +93,12 @@ def test_points_are_in_order_and_no_more_than_are_kept(times_s: list[float], kep
         found = [one.at_s for one in points]
         assert found == sorted(set(found))
         assert len(found) <= kept
+
+
+def test_the_rate_of_a_stream_is_kept_until_it_is_dropped() -> None:
+    history = History(kept=2)
+    for at_s, rate in ((1.0, 10.0), (2.0, 20.0), (3.0, None)):
+        history.add({**look(at_s), "streams": {"s": {"rows": 1, "rate_per_s": rate}}})
+    assert list(history.streams["s"]) == [(2.0, 20.0), (3.0, 0.0)]
+    history.add({**look(4.0), "streams": {}})
+    assert not history.streams

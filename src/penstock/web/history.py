@@ -1,4 +1,4 @@
-"""The last minutes of every query and of the whole, as far as looks at the engine were taken.
+"""The last minutes of every query, every stream and the whole, as far as looks at the engine were taken.
 
 A pure record: looks go in, points come out. Latency of a moment is that of the results since the look before;
 staleness is the share of the time since then in which the result was out of date.
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 #: How many looks are kept, and marks (switches of policy and threads).
 KEPT, MARKS = 240, 50
+
+_Kept = TypeVar("_Kept")
 
 
 class Point(NamedTuple):
@@ -43,12 +45,13 @@ class Seen(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """Points of each query by full name, points of the whole, and marks."""
+    """Points of each query by full name, rows a second of each stream, points of the whole, and marks."""
 
     kept: int = KEPT
     whole: deque[Point] = field(default_factory=deque)
     marks: deque[Mark] = field(default_factory=lambda: deque(maxlen=MARKS))
     queries: dict[str, deque[Point]] = field(default_factory=dict)
+    streams: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
     _seen: dict[str, Seen] = field(default_factory=dict)
     _at_s: float | None = None
     _rows_in: int = 0
@@ -81,6 +84,10 @@ class History:
         for gone in self._seen.keys() - status["queries"].keys():
             self._seen.pop(gone)
             self.queries.pop(gone, None)
+        for name, one in status["streams"].items():
+            self._keep(self.streams.setdefault(name, deque()), (at_s, one.get("rate_per_s") or 0.0))
+        for gone in self.streams.keys() - status["streams"].keys():
+            del self.streams[gone]
         if passed_s is not None:
             held = float(status["held_bytes"])
             self._keep(
@@ -95,7 +102,7 @@ class History:
             )
         self._at_s, self._rows_in = at_s, rows_in
 
-    def _keep(self, points: deque[Point], point: Point) -> None:
+    def _keep(self, points: deque[_Kept], point: _Kept) -> None:
         points.append(point)
         while len(points) > self.kept:
             points.popleft()

@@ -16,6 +16,7 @@ from penstock.server.http.caller import Caller
 from penstock.server.http.guard import address_of
 from penstock.server.security.roles import Role
 from penstock.server.security.tokens import ANYONE, Identity
+from penstock.web.uploads import Uploads
 
 #: The cookies with the token and, of administrators, with the namespace they look at.
 TOKEN, NAMESPACE = "penstock_token", "penstock_namespace"
@@ -124,6 +125,7 @@ class Visitors:
 
     def __init__(self, backend: Backend, api: FastAPI) -> None:
         self.backend, self.api = backend, api
+        self.uploads = Uploads()
 
     @property
     def needs_token(self) -> bool:

@@ -78,3 +78,16 @@ export const LEVELS = ["violated", "risk", "met", "spare", "unknown", "none"];
 export const LEVEL_WORDS = {
   violated: "violated", risk: "at risk", met: "met", spare: "spare", unknown: "not measured", none: "no wish",
 };
+
+// Rates on a slider: equal steps are equal factors, from 1/s to 100 000/s, in round numbers.
+export const SLIDER_MOST = 100;
+
+export function sliderRate(position) {
+  const rough = 10 ** (position / 20);
+  const power = 10 ** Math.floor(Math.log10(rough));
+  return Math.round(rough / power * (power > 1 ? 10 : 1)) * power / (power > 1 ? 10 : 1);
+}
+
+export function sliderPosition(perS) {
+  return Math.min(SLIDER_MOST, Math.max(0, Math.round(20 * Math.log10(Math.max(perS ?? 1, 1)))));
+}
