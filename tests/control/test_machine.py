@@ -698,6 +698,17 @@ class TestThreads:
             assert set(driver.running) == at_once
             assert sum(batch.rows for batch in driver.running["slow0"].takes[0].batches) == most
 
+    def test_a_step_is_not_long_for_what_waits_beyond_what_the_policy_lets_it_take(self) -> None:
+        queries = [
+            query("dear", select("dear", stream(), 2.0)),
+            query("cheap", select("cheap", stream(), 0.002)),
+        ]
+        plan = ThreadPlan("hmts", 2, (Group(("dear",)), Group(("cheap",))))
+        for policy, at_once in (("fifo(rows=1)", {"dear", "cheap"}), ("fifo", {"dear"})):
+            driver = Driver(*queries, policy=policy, threads=plan)
+            driver.arrive(rows=1000)
+            assert set(driver.running) == at_once
+
     def test_a_step_is_bounded_by_what_waits_when_it_begins_and_not_when_it_became_ready(self) -> None:
         queries = [query(name, select(name, stream(f"of_{name}"), 0.001)) for name in "abc"]
         driver = Driver(*queries, threads=ThreadPlan("hmts", 2, (Group(("a", "b", "c")),)))

@@ -173,8 +173,14 @@ class UnitState:
         )
 
     def is_long(self, seconds: float) -> bool:
-        """Whether a step over all that waits would take longer, and longer than twice its fixed cost."""
-        return self.fixed_s + self.pending * self.cost.row_s > max(seconds, 2 * self.fixed_s)
+        """Whether a step would take longer, and longer than twice its fixed cost.
+
+        That is over all that waits, or over so many rows of it as the policy lets a step take.
+        """
+        partition = self.partition
+        most = None if partition.sizes else partition.quantum.rows
+        rows = self.pending if most is None else min(self.pending, most)
+        return self.fixed_s + rows * self.cost.row_s > max(seconds, 2 * self.fixed_s)
 
     def rows_within(self, seconds: float) -> int:
         """How many rows a step of so many seconds takes, or of twice its fixed cost if that is longer."""
