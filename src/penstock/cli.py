@@ -497,6 +497,12 @@ def demo(
     to: Annotated[Path, typer.Option("--out", help="Where the picture goes.")] = Path("out"),
     policy: Annotated[str, typer.Option(help="Until noon.")] = "round-robin",
     then: Annotated[str, typer.Option(help="From noon on.")] = "direct",
+    page: Annotated[
+        bool, typer.Option("--page/--no-page", help="Serve the page with it, on this machine only.")
+    ] = True,
+    once: Annotated[
+        bool, typer.Option("--once", help="End after the day, as it does where there is no terminal.")
+    ] = False,
     simulated: Annotated[
         bool, typer.Option("--sim", help="Instead, one burst under seven policies, in virtual time; no Java.")
     ] = False,
@@ -506,7 +512,8 @@ def demo(
 ) -> None:
     """A day in a smart home, played in a minute on local Spark: 20 queries, and another policy at noon.
 
-    Ctrl-C ends it early, with a report of what there is.
+    The page shows it from the beginning on. After the day and its report life goes on until Ctrl-C, which also
+    ends the day early, with a report of what there is.
     """
     from penstock.experiments.figures import check_folder
 
@@ -514,18 +521,31 @@ def demo(
     if simulated:
         _simulated(to, as_json=as_json)
         return
-    from penstock.commands.demo import picture, play, report, report_json
+    from penstock.commands.demo.day import Day
+    from penstock.commands.demo.picture import picture
+    from penstock.commands.demo.playing import play
+    from penstock.commands.demo.report import report, report_json
+    from penstock.commands.demo.serving import play_with_page
+
+    def show(day: Day) -> None:
+        drawn = picture(day, to)
+        if as_json:
+            print_json(report_json(day, drawn))
+            return
+        out.print(report(day))
+        out.print(f"picture: {drawn}", highlight=False)
+        if not day.stopped:
+            out.print("Next: `penstock run FILE.sql`, `penstock policies`, docs/running.md.", highlight=False)
 
     live = err.is_terminal and not as_json
-    day = play(seconds, (policy, then), err, live=live, master=master, conf=conf or ())
-    drawn = picture(day, to)
-    if as_json:
-        print_json(report_json(day, drawn))
-        return
-    out.print(report(day))
-    out.print(f"picture: {drawn}", highlight=False)
-    if not day.stopped:
-        out.print("Next: `penstock run FILE.sql`, `penstock policies`, docs/running.md.", highlight=False)
+    policies = (policy, then)
+    if page:
+        once |= not err.is_terminal or as_json
+        play_with_page(
+            seconds, policies, err, live=live, shown=show, once=once, master=master, conf=conf or ()
+        )
+    else:
+        show(play(seconds, policies, err, live=live, master=master, conf=conf or ()))
 
 
 def _simulated(to: Path, *, as_json: bool) -> None:

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
+import threading
+from contextlib import suppress
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import httpx
 import numpy as np
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
-from penstock.commands import demo
-from penstock.commands.demo import Day, part, picture, report, report_json, smoothed, stale_s, statements
+from penstock.cli import app
+from penstock.commands.demo.day import Day, alike, part, stale_s
+from penstock.commands.demo.picture import picture, smoothed
+from penstock.commands.demo.report import report, report_json
+from penstock.commands.demo.statements import RATES, going_on, statements
 from penstock.engines.spark.results.measures import Latencies
 from penstock.engines.spark.runtime.coordinator import Totals
 from penstock.engines.spark.status.status import QueryStatus, Status
@@ -63,7 +73,7 @@ def text(day: Day) -> str:
 def test_its_statements_are_twenty_queries_with_wishes() -> None:
     catalog, _ = run(statements(60.0, 5.0))
     assert len(catalog.queries) == 20
-    assert set(catalog.streams) == set(demo.RATES)
+    assert set(catalog.streams) == set(RATES)
     assert all(query.qos != QoS() for query in catalog.queries.values())
     assert catalog.streams["doors"].options["start"] == "2026-03-01 22:00:00"  # 5 s of 60 are two hours
 
@@ -139,13 +149,107 @@ def test_smoothing_takes_the_mean_of_the_last_seconds() -> None:
     assert smoothed(np.array([4.0, 0.0, 2.0, 2.0]), times_s, 1.0) == pytest.approx([4.0, 2.0, 1.0, 2.0])
 
 
+def test_with_the_page_streams_pause_after_the_day_and_go_on_when_told() -> None:
+    for pauses in (False, True):
+        catalog, _ = run(statements(60.0, 5.0, pauses=pauses))
+        assert all(("rows" not in stream.options) == pauses for stream in catalog.streams.values())
+    changed = "ALTER STREAM power SET (schedule = NULL, rate = '3000/s');"
+    of_doors = ("night_doors", "draught", "activity", "doors_by_floor")
+    gone = "".join(f"DROP QUERY {name}; " for name in of_doors) + "DROP STREAM doors;"
+    catalog, _ = run(f"{statements(60.0, 5.0, pauses=True)}\n{changed}\n{gone}")
+    said = going_on(catalog.streams)
+    assert said == (
+        "ALTER STREAM motion SET (schedule = NULL, rate = '100/s');\n"
+        "ALTER STREAM temperature SET (schedule = NULL, rate = '200/s');"
+    )
+    catalog, _ = run(said, catalog)
+    assert {name: stream.options.get("rate") for name, stream in catalog.streams.items()} == {
+        "motion": "100/s",
+        "temperature": "200/s",
+        "power": "3000/s",
+    }
+
+
+def test_what_somebody_makes_or_drops_meanwhile_is_in_no_report() -> None:
+    other = replace(LOOKS[0].queries["fire"], name="mine")
+    looks = [*LOOKS]
+    looks[1] = replace(
+        looks[1], queries={**looks[1].queries, "mine": other}, rows_in={"temps": 1, "clicks": 5}
+    )
+    assert [set(look.queries) | set(look.rows_in) for look in alike(looks)] == [{"fire", "temps"}] * 4
+    day = Day.of(2.0, POLICIES, looks, 2, stopped=False)
+    assert text(day) == text(DAY)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> StringIO:
+    """What goes to standard error, where there is no terminal."""
+    found = StringIO()
+    monkeypatch.setattr("penstock.cli.err", Console(file=found, width=200))
+    return found
+
+
+class Looker(threading.Thread):
+    """Somebody who looks at the page for as long as it is there."""
+
+    def __init__(self, said: StringIO) -> None:
+        super().__init__(daemon=True)
+        self._said, self._over = said, threading.Event()
+        self.seen: set[tuple[str, int]] = set()
+
+    def run(self) -> None:
+        while not self._over.wait(0.3):
+            found = re.search(r"http://[\d.]+:\d+", self._said.getvalue())
+            for path in ("/", "/ready", "/api/v1/queries/fire/results") if found else ():
+                with suppress(httpx.TransportError):
+                    answered = httpx.get(f"{found[0]}{path}", timeout=30.0, trust_env=False)  # type: ignore[index]
+                    self.seen.add((path, answered.status_code))
+
+    def stop(self) -> None:
+        self._over.set()
+        self.join()
+
+
 @pytest.mark.slow
-def test_a_short_day_runs_with_two_policies(spark: SparkSession, tmp_path: Path) -> None:
-    day = demo.play(8.0, ("fcfs", "fas-mcq"), Console(file=StringIO()), live=False)
+def test_a_short_day_is_played_once_with_two_policies_and_the_page(
+    spark: SparkSession, tmp_path: Path, said: StringIO
+) -> None:
+    looker = Looker(said)
+    looker.start()
+    asked = ["demo", "--once", "--seconds", "8", "--policy", "fcfs", "--then", "fas-mcq"]
+    try:
+        ended = CliRunner().invoke(app, [*asked, "--out", str(tmp_path), "--json"])
+    finally:
+        looker.stop()
+    assert ended.exit_code == 0, f"{ended.output}\n{said.getvalue()}"
+    assert {("/", 200), ("/ready", 200), ("/api/v1/queries/fire/results", 200)} <= looker.seen
     assert spark.range(2).count() == 2
-    assert not day.stopped
-    assert [one.policy for one in day.parts()] == ["fcfs", "fas-mcq"]
-    assert all(query.failure is None for query in day.looks[-1].queries.values())
+    told = json.loads(ended.stdout)
+    assert not told["stopped"]
+    assert [one["policy"] for one in told["policies"]] == ["fcfs", "fas-mcq"]
+    queries = [one["queries"] for one in told["policies"]]
+    assert all(one["failure"] is None for one in queries[1].values())
     # How far it comes is the machine's affair; on a slow one something may still wait.
-    assert sum(query.rows > 0 for query in day.looks[-1].queries.values()) >= 10
-    assert picture(day, tmp_path).exists()
+    assert sum(queries[0][name]["rows"] + queries[1][name]["rows"] > 0 for name in queries[0]) >= 10
+    assert Path(told["picture"]).exists()
+    url = re.search(r"http://[\d.]+:\d+", said.getvalue())
+    assert url is not None
+    with pytest.raises(httpx.TransportError):  # nothing is left of it
+        httpx.get(url[0], timeout=5.0, trust_env=False)
+
+
+@pytest.mark.parametrize("arguments", [["--once"], []])
+def test_where_there_is_no_terminal_a_day_is_enough(
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, said: StringIO
+) -> None:
+    given: dict[str, Any] = {}
+
+    def play_with_page(seconds_s: float, policies: tuple[str, str], _: Console, **options: Any) -> None:
+        given.update(options, seconds_s=seconds_s, policies=policies)
+        options["shown"](DAY)
+
+    monkeypatch.setattr("penstock.commands.demo.serving.play_with_page", play_with_page)
+    ended = CliRunner().invoke(app, ["demo", "--out", str(tmp_path), *arguments])
+    assert ended.exit_code == 0, f"{ended.output}\n{said.getvalue()}"
+    assert (given["seconds_s"], given["policies"], given["once"]) == (60.0, ("round-robin", "direct"), True)
+    assert "3.0 s → 500 ms" in ended.stdout

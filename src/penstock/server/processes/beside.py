@@ -5,8 +5,8 @@
             with page.reaching(engine):
                 …
 
-The page is there at once and says that the engine is starting until `reaching` begins. If the HTTP process ends
-by itself, that is told and it is started again. On the way out it is stopped, whatever happened.
+The page is there at once and says that the engine is starting until `reaching` begins. If the HTTP process
+ends by itself, that is told and it is started again. On the way out it is stopped, whatever happened.
 """
 
 from __future__ import annotations

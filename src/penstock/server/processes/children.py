@@ -1,8 +1,8 @@
 """Child processes as `supervision` wants them: it says what is to be done, and hears what happens.
 
-The HTTP process is given a port that is open already: clients who come while that process is started again wait
-in the queue of the port. Settings go to all as lines on standard input, whose end tells them that nobody is
-there any more.
+The HTTP process is given a port that is open already: clients who come while that process is started again
+wait in the queue of the port. Settings go to all as lines on standard input, whose end tells them that nobody
+is there any more.
 """
 
 from __future__ import annotations
