@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import PenstockError, PolicyError, SqlError
-from penstock.explain.explanation import Explanation, QueryExplained, explain, explain_files
+from penstock.explain.describing import QueryExplained
+from penstock.explain.explanation import Explanation, explain, explain_files
 from penstock.sql.session import Answer
 from tests.explain.statements import HOME, JOINED, SPLIT
 

@@ -35,7 +35,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from penstock.explain.explanation import Explanation, OperatorExplained, QueryExplained
+from penstock.explain.describing import OperatorExplained, QueryExplained
+from penstock.explain.explanation import Explanation
 from penstock.explain.wishes import wishes
 from penstock.model.query import Query
 from penstock.model.schema import Schema
@@ -54,7 +55,7 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
         "said": [
             _said(one) if isinstance(one, Answer) else {"query": places[id(one)]} for one in explanation.said
         ],
-        "queries": [_query(one) for one in explanation.queries],
+        "queries": [query_json(one) for one in explanation.queries],
         "graph": {
             "queries": list(graph.queries),
             "members": {name: list(whom) for name, whom in explanation.members.items()},
@@ -89,7 +90,8 @@ def _said(answer: Answer) -> dict[str, Any]:
     return {"text": answer.text, "columns": list(answer.columns), "rows": [list(row) for row in answer.rows]}
 
 
-def _query(one: QueryExplained) -> dict[str, Any]:
+def query_json(one: QueryExplained) -> dict[str, Any]:
+    """One query, of nothing but what `json.dumps` takes."""
     return {
         "name": one.written.name,
         "registered": one.registered,

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from penstock.errors import PenstockError, SqlError
-from penstock.explain.names import own_names, shown_operator, shown_schema
+from penstock.explain.describing import QueryExplained, described, plan_nodes
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
 from penstock.model.operators import Sink, Source
@@ -50,86 +50,6 @@ from penstock.sql.reading.statements import (
 from penstock.sql.session import Answer, Step, steps
 
 _HERE = Path()
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorExplained:
-    """An operator of a query's plan as it runs in the graph.
-
-    `text` and `schema` have the query's own names. `shared_with` are the queries that ran it before this one
-    came; without any it is new. Of each of `inputs` the port of the same place in `ports` is read.
-    """
-
-    name: str
-    kind: str
-    text: str
-    schema: Schema
-    costed: Costed
-    inputs: tuple[str, ...]
-    ports: tuple[int, ...]
-    shared_with: tuple[str, ...]
-
-    @property
-    def is_work(self) -> bool:
-        """Whether it is scheduled; streams and sinks are not."""
-        return self.kind not in ("source", "sink")
-
-    @property
-    def rate_out(self) -> float:
-        """Rows per second that come out, of all ports together."""
-        return sum(flow.rate for flow in self.costed.outputs)
-
-
-@dataclass(frozen=True, slots=True)
-class PlanConsidered:
-    """One of the plans a query could run by: its cost, and what of it others run already.
-
-    `operators` and `shared` count what is scheduled, so neither streams nor the sink. `rules` made it from
-    the plan as written, in this order.
-    """
-
-    cpu_s_per_s: float
-    new_cpu_s_per_s: float
-    memory_bytes: float
-    operators: int
-    shared: int
-    rules: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class QueryExplained:
-    """A query: as it was written, as it was chosen to run, and what it costs alone and beside the others.
-
-    `operators` come inputs first, the sink last; of the plans `considered` the chosen one comes first.
-    `registered` unless it was only to be explained. `together` are the queries that run as one with it, since
-    they differ in constants, itself among them; the graph knows them all as `runs_as`.
-    """
-
-    written: Query
-    chosen: Query
-    schema: Schema
-    operators: tuple[OperatorExplained, ...]
-    considered: tuple[PlanConsidered, ...]
-    registered: bool
-    cpu_s_per_s: float
-    memory_bytes: float
-    runs_as: str = ""
-    together: tuple[str, ...] = ()
-
-    @property
-    def work(self) -> tuple[OperatorExplained, ...]:
-        """The operators that are scheduled: all but streams and the sink."""
-        return tuple(one for one in self.operators if one.is_work)
-
-    @property
-    def added(self) -> tuple[OperatorExplained, ...]:
-        """The operators that no query ran before."""
-        return tuple(one for one in self.work if not one.shared_with)
-
-    @property
-    def new_cpu_s_per_s(self) -> float:
-        """What this query adds to what runs, in processor seconds per second."""
-        return sum(one.costed.cpu_s_per_s for one in self.added)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,17 +194,6 @@ def graph_costs(graph: Graph, rates: Mapping[str, float]) -> Mapping[str, Costed
     return {name: costing.of(node) for name, node in plan_nodes(graph, graph.nodes).items()}
 
 
-def plan_nodes(graph: Graph, names: Iterable[str]) -> Mapping[str, PlanNode]:
-    """These nodes of the graph, inputs first, as nodes of plans."""
-    made: dict[str, PlanNode] = {}
-    for name in names:
-        node = graph.nodes[name]
-        ports = tuple(port.output for port in node.inputs)
-        below = tuple(made[port.node] for port in node.inputs)
-        made[name] = PlanNode(node.operator, below, ports if any(ports) else (), name, node.estimate)
-    return made
-
-
 class _Telling:
     """The catalog and the graph after each statement, and what has been said so far."""
 
@@ -336,7 +245,7 @@ class _Telling:
 
     def _register(self, query: Query) -> QueryExplained:
         admission = admit(self.graph, query, self.catalog.rates())
-        explained = self._describe(query, admission, registered=True)
+        explained = described(query, admission, self.graph, self.catalog.rates(), registered=True)
         for one in explained.operators:
             self.texts.setdefault(one.name, one.text)
         self.graph = admission.graph
@@ -352,51 +261,7 @@ class _Telling:
             chosen = replace(known.chosen, qos=query.qos)
             return replace(known, written=query, chosen=chosen, operators=tuple(operators))
         admission = admit(self.graph, query, self.catalog.rates())
-        return self._describe(query, admission, registered=False)
-
-    def _describe(self, query: Query, admission: Admission, registered: bool) -> QueryExplained:
-        members = admission.graph.members[query.name]
-        nodes = plan_nodes(admission.graph, members)
-        costing = Costing(self.catalog.rates())
-        names = own_names(admission.considered[0].root)
-        schemas = {id(node): schema for node, schema in derived_schemas(nodes[members[-1]])}
-        operators = []
-        for name, node in nodes.items():
-            shown = schemas[id(node)]
-            operators.append(
-                OperatorExplained(
-                    name=name,
-                    kind=node.operator.kind,
-                    text=shown_operator(node.operator, names),
-                    schema=shown if isinstance(node.operator, Sink) else shown_schema(shown, names),
-                    costed=costing.of(node),
-                    inputs=tuple(child.name or "" for child in node.children),
-                    ports=tuple(node.port_of(slot) for slot in range(len(node.children))),
-                    shared_with=self.graph.users.get(name, ()),
-                )
-            )
-        return QueryExplained(
-            written=query,
-            chosen=admission.query,
-            schema=operators[-1].schema,
-            operators=tuple(operators),
-            considered=tuple(self._considered(one) for one in admission.considered),
-            registered=registered,
-            cpu_s_per_s=sum(one.costed.cpu_s_per_s for one in operators),
-            memory_bytes=sum(one.costed.memory_bytes for one in operators),
-        )
-
-    def _considered(self, one: Alternate) -> PlanConsidered:
-        streams = [node.operator for node in one.root.post_order() if isinstance(node.operator, Source)]
-        running = {self.graph.nodes[name].operator for name in self.graph.sources}
-        return PlanConsidered(
-            cpu_s_per_s=one.cost.cpu_s_per_s,
-            new_cpu_s_per_s=one.new_cost_s,
-            memory_bytes=one.cost.memory_bytes,
-            operators=len(one.cost.operators) - len(streams) - 1,
-            shared=one.shared - sum(stream in running for stream in streams),
-            rules=one.rules,
-        )
+        return described(query, admission, self.graph, self.catalog.rates())
 
     def _alter(self, name: str) -> None:
         if name not in self.graph.queries:

@@ -12,7 +12,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from penstock.explain.explanation import Explanation, OperatorExplained, QueryExplained
+from penstock.explain.describing import OperatorExplained, QueryExplained
+from penstock.explain.explanation import Explanation
 from penstock.explain.quantities import cpu_text, micros_text, rate_text, ratio_text
 from penstock.explain.wishes import life, wishes
 from penstock.plan.text import plan_text

@@ -25,6 +25,7 @@ DOCS = Path(__file__).parents[3] / "docs"
 BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/sql"): {"sql": "SHOW STREAMS;"},
     ("POST", "/apply"): {"sql": "CREATE STREAM s (a INT) USING push;"},
+    ("POST", "/explain"): {"select": "SELECT a FROM s"},
     ("POST", "/streams"): {"name": "s", "columns": {"a": "INT"}},
     ("PATCH", "/streams/{stream}"): {"options": {"rate": "1/s"}},
     ("POST", "/streams/{stream}/rows"): [{"a": 1}],

@@ -58,6 +58,7 @@ from penstock.engines.spark.statements.registrar import Registrar, check_policy
 from penstock.engines.spark.statements.statements import Statements
 from penstock.engines.spark.status import operators, snapshot
 from penstock.engines.spark.status.answers import ANSWERED, filled
+from penstock.engines.spark.status.drafts import draft_of
 from penstock.engines.spark.status.operators import OperatorStatus
 from penstock.engines.spark.status.status import Status
 from penstock.engines.spark.steps.prepared import Jobs
@@ -335,6 +336,17 @@ class Engine:
             document.read(text)  # so that what is wrong is told in the words of plans
             return self.execute(f"SUBMIT PLAN {literal(text.strip())};", scope=scope)
         return self.execute(text if text.rstrip().endswith(";") else f"{text};", scope=scope)
+
+    def draft(self, sql: str, *, scope: Scope | None = None) -> dict[str, Any]:
+        """What a query would be that is not to be created: an EXPLAIN of its CREATE QUERY, or of a SELECT.
+
+        Columns, operators with estimated costs, plans that were considered, and what of it runs already for
+        other queries of the scope; of those of others nothing is said. `explain.drafting` has the form.
+        """
+        self._check_open()
+        query = self._statements.drafted(sql, scope)
+        ground, look = self._call(lambda: (self._registrar.ground_for_draft(), self._look()))
+        return draft_of(query, ground, look, scope)
 
     def apply(
         self, sql: str, *, prune: bool = False, dry_run: bool = False, scope: Scope | None = None

@@ -32,6 +32,7 @@ class EngineService:
             "execute": self._execute,
             "apply": self._apply,
             "submit": self._submit,
+            "draft": lambda sql, scope=None: engine.draft(sql, scope=_scope(scope)),
             "catalog": lambda: plain.catalog(engine.catalog),
             "status": lambda: plain.texts_changed(engine.status().as_json(), engine.without_places),
             "places": lambda query: engine.result_places(query).values(),

@@ -81,6 +81,7 @@ def _routed(life: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None)
     )
     for module in _ROUTERS:
         app.include_router(module.router, prefix=PREFIX)
+    app.include_router(queries.drafts, prefix=PREFIX)
     app.include_router(operations.unversioned)
     bare = app.openapi
 

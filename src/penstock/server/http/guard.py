@@ -22,6 +22,10 @@ BODY_S, WHOLE_BODY_S = 30.0, 300.0
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
+#: What is answered to somebody who is still writing, or has written it.
+_UNFIT = (200, 400, 422)
+
+
 class Guard:
     """Around the whole application."""
 
@@ -87,7 +91,7 @@ class Guard:
         state: dict[str, Any] = scope["state"]
         refused = outcome >= 400
         changes = scope["method"] not in _READING and not state.get("is_push")  # pushes are too many
-        if not (refused or changes):
+        if not (refused or changes) or (state.get("is_draft") and outcome in _UNFIT):
             return
         identity = state.get("identity")
         self._backend.record(

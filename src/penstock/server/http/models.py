@@ -177,6 +177,35 @@ class NewQuery(Wishes):
     on_error: Literal["hold", "skip"] = "hold"
 
 
+class QueryDraft(Wishes):
+    """A query that is not to be created, as `NewQuery` without a name."""
+
+    select: Text
+    start: str | None = None
+    stop: str | None = None
+    one_time: bool = False
+    on_error: Literal["hold", "skip"] = "hold"
+
+
+class Drafted(BaseModel):
+    """What a query would be, and what of it runs already for others of the namespace.
+
+    `operators` come inputs first, with estimates (`cost_s` per row, `rate_in_per_s`, `memory_bytes`) and the
+    queries that each is `shared_with`; `edges` go from one to another. The query would run as one with those
+    `together`, `at_once` or first beside them.
+    """
+
+    columns: list[Column]
+    cost: dict[str, float]
+    operators: list[dict[str, Any]]
+    edges: list[dict[str, Any]]
+    shared: list[str] = Field(description="The operators that others run already.")
+    added: list[str]
+    together: list[str]
+    at_once: bool
+    considered: list[dict[str, Any]] = Field(description="Plans, the chosen one first.")
+
+
 class QueryChange(Wishes):
     """What is to be another; what is not given stays as it is, and a wish that is null is taken back."""
 

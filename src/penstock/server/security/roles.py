@@ -117,6 +117,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
         for method, path, role in (
             ("POST", "/sql", _V),  # and what `needed_role` says of each statement
             ("POST", "/apply", _O),
+            ("POST", "/explain", _V),
             ("GET", "/status", _V),
             ("GET", "/streams", _V),
             ("POST", "/streams", _O),

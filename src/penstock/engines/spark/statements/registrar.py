@@ -127,6 +127,11 @@ class Registrar:
         since = self._plans.since + 1 if self.begun else 0
         return Ground(self._running(), self._rates(), since, self._coordinator.control.estimates)
 
+    def ground_for_draft(self) -> tuple[Running, Mapping[str, str], Mapping[str, float]]:
+        """What runs, the shapes of queries that run by themselves, and rates: for a query that is not to come."""
+        alone = {name: digest for name, digest in self._plans.alone.items() if name in self._plans.graph.queries}
+        return self._running(), alone, self._rates()
+
     def plan(self, asked: Asked, ground: Ground) -> Admitted:
         """The plans that will run. For any thread, one text after the other; nobody waits for it."""
         for policy in asked.policies:

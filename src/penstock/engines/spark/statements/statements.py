@@ -30,7 +30,7 @@ from penstock.engines.spark.statements.checks import check
 from penstock.engines.spark.statements.confinement import Confined, reworded
 from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
-from penstock.errors import EngineError, PenstockError, SinkError, SourceError
+from penstock.errors import EngineError, PenstockError, QueryError, SinkError, SourceError
 from penstock.model.estimates import Estimates
 from penstock.model.query import Query
 from penstock.plan import document
@@ -201,6 +201,17 @@ class Statements:
             return self._executed(sql, scope)
         except PenstockError as problem:
             raise reworded(self.confined, problem) from problem.__cause__
+
+    def drafted(self, sql: str, scope: Scope | None = None) -> Query:
+        """The query that an EXPLAIN of one that is not there is about; nothing waits for it."""
+        catalog, at_s = self._catalog(), time.time()
+        with shown_errors(scope, sql, catalog):
+            for statement in read(sql):
+                for step in steps_in(scope, catalog, statement, sql, at_s, document.read):
+                    if (query := step.answer.query) is not None:
+                        result_columns(query)
+                        return query
+        raise QueryError("there is nothing to explain; write a SELECT")
 
     def _executed(self, sql: str, scope: Scope | None) -> list[Answer]:
         with self._one_at_a_time, shown_errors(scope, sql, self._catalog()):

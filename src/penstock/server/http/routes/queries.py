@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,12 +11,24 @@ from fastapi import APIRouter, Request
 from penstock.errors import QueryError, SqlError
 from penstock.server.http.backend import Backend
 from penstock.server.http.caller import Caller
-from penstock.server.http.models import Explanation, NewQuery, Query, QueryChange, Stop, Wishes
+from penstock.server.http.models import (
+    Drafted,
+    Explanation,
+    NewQuery,
+    Query,
+    QueryChange,
+    QueryDraft,
+    Stop,
+    Wishes,
+)
+from penstock.server.http.names import draft_for
 from penstock.server.http.routes.administration import check_memory
 from penstock.server.http.routes.shared import BackendOf, CallerOf, options_text, quoted, without_none
 from penstock.server.http.routes.statements import check, forget, read_all
 
 router = APIRouter(prefix="/queries", tags=["queries"])
+#: What is about a query that is not there.
+drafts = APIRouter(tags=["queries"])
 
 
 @router.get("")
@@ -43,13 +56,7 @@ async def create_query(body: NewQuery, request: Request, caller: CallerOf, backe
         return await show_query(str(name), caller, backend)
     if body.name is None or body.select is None:
         raise QueryError("a query has a name and a select, or a plan; send these")
-    wishes = _wishes(body) | {"start": body.start, "stop": body.stop}
-    if body.on_error != "hold":
-        wishes["on_error"] = body.on_error
-    settings = options_text(without_none(wishes))
-    kind = "ONE-TIME" if body.one_time else "CONTINUOUS"
-    head = f"CREATE {kind} QUERY {quoted(body.name)}{f' WITH ({settings})' if settings else ''} AS"
-    await _with_select(head, body.select, request, caller, backend)
+    await _with_select(_head(body.name, body), body.select, request, caller, backend)
     return await show_query(body.name, caller, backend)
 
 
@@ -118,12 +125,39 @@ async def explain_query(query: str, caller: CallerOf, backend: BackendOf) -> Exp
     return Explanation.model_validate(answer)
 
 
+@drafts.post("/explain")
+async def explain_draft(body: QueryDraft, request: Request, caller: CallerOf, backend: BackendOf) -> Drafted:
+    """What a query would be, its plan and estimated cost, and what of it runs already; nothing is created."""
+    request.scope["state"]["is_draft"] = True
+    name = f"draft-{uuid.uuid4().hex}"  # nobody has that
+    text = f"EXPLAIN {_head(name, body)}\n{body.select.rstrip().removesuffix(';')}\n;"
+    try:
+        statements = await read_all(text)
+        if len(statements) != 1:
+            raise QueryError("only one select can be explained")
+        check(caller, statements, request)
+        found = await backend.link.call("draft", sql=text, scope=caller.scope_values())
+    except SqlError as error:
+        raise _moved_up(error) if error.line > 1 else QueryError(error.what) from None
+    return Drafted.model_validate(draft_for(caller, found))
+
+
 @router.get("/{query}/skipped")
 async def list_skipped(query: str, caller: CallerOf, backend: BackendOf) -> list[dict[str, Any]]:
     """The rows that a query with `on_error = 'skip'` left out, and why."""
     full = await find_query(query, caller, backend)
     found: list[dict[str, Any]] = await backend.link.call("skipped", query=full)
     return [{**one, "query": caller.plain(one["query"])} if "query" in one else one for one in found]
+
+
+def _head(name: str, body: NewQuery | QueryDraft) -> str:
+    """All of a CREATE QUERY that stands before its SELECT."""
+    wishes = _wishes(body) | {"start": body.start, "stop": body.stop}
+    if body.on_error != "hold":
+        wishes["on_error"] = body.on_error
+    settings = options_text(without_none(wishes))
+    kind = "ONE-TIME" if body.one_time else "CONTINUOUS"
+    return f"CREATE {kind} QUERY {quoted(name)}{f' WITH ({settings})' if settings else ''} AS"
 
 
 def _wishes(body: Wishes) -> dict[str, Any]:
