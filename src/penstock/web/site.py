@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penstock.server.http.backend import Backend
 from penstock.server.http.guard import Guard
 from penstock.server.security.headers import PAGE_HEADERS
-from penstock.web import downloads, pages, signing_in, uploads
+from penstock.web import downloads, log_download, pages, signing_in, uploads
 from penstock.web.live import Live
 from penstock.web.visitor import Visitors
 
@@ -34,6 +34,7 @@ def with_page(api: FastAPI, backend: Backend) -> ASGIApp:
     page = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     page.include_router(signing_in.router_for(visitors))
     page.include_router(uploads.router_for(visitors))
+    page.include_router(log_download.router_for(visitors))
     page.include_router(downloads.router_for(visitors))
     nicegui.app.add_static_files("/static", _STATIC, max_cache_age=0)
     # Browsers that cannot open a socket would poll, each time with a request.

@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from penstock.web.live import Live
-from penstock.web.pages import graph, overview, query, register_stream, sign_in, stream, streams
+from penstock.web.pages import graph, overview, query, register_stream, scheduler, sign_in, stream, streams
 from penstock.web.visitor import Visitor, Visitors
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
@@ -23,6 +23,7 @@ PAGES: tuple[tuple[str, str, Show], ...] = (
     ("/streams", "Streams", streams.show),
     ("/streams/{stream}", "Stream", stream.show),
     ("/register", "Register a stream", register_stream.show),
+    ("/scheduler", "Scheduler", scheduler.show),
     ("/graph", "Graph", graph.show),
     ("/queries/{query}", "Query", query.show),
 )
