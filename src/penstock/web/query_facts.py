@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,15 +63,6 @@ def moment(at_s: float) -> str:
     return f"{datetime.fromtimestamp(at_s, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def pointed(sql: str, line: int | None, column: int | None) -> str:
-    """The line with a mistake, and below it a sign at the place; empty where the place is not known."""
-    lines = sql.splitlines()
-    if line is None or column is None or not 1 <= line <= len(lines):
-        return ""
-    wrong, before = lines[line - 1], max(0, column - 1)
-    return f"{wrong}\n{''.join(one if one == chr(9) else ' ' for one in wrong[:before]).ljust(before)}^"
-
-
 #: The wishes, as they are altered: their name in the API and in a query's QoS, and how they are asked for.
 WISHES = (
     ("latency", "latency_s", "Latency", "such as 2s or 500 ms"),
@@ -114,6 +106,12 @@ def _written(wish: str, value: float) -> str:
         case "freshness" | "tolerance":
             return f"{value * 100:g}%"
     return f"{value:g}"
+
+
+def mistaken(detail: str, wishes: Iterable[str]) -> tuple[str, str] | None:
+    """The wish that a refusal is about, and what is wrong with it, without a place in our own SQL."""
+    words = re.sub(r"^line \d+, column \d+: ", "", detail.partition("\n")[0])
+    return next(((name, words) for name in wishes if words.startswith(f"{name}: ")), None)
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Any]:

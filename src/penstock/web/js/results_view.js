@@ -34,16 +34,15 @@ export default {
           <tbody><tr v-for="row in shown" :key="row.id" :class="{ fresh: row.fresh }">
             <td v-for="(value, place) in row.cells" :key="place" :class="{ n: columns[place].numeric, none: value.none }">{{ value.text }}</td></tr>
           </tbody></table></div>
-      <div v-else class="empty"><h3>No row has come out yet</h3>
+      <div v-else-if="told" class="empty"><h3>No row has come out yet</h3>
         <p>Rows are here as soon as they are committed; those of windows come when the watermark has passed their end.</p></div>
     </div>`,
   components: { ResultsChart },
-  props: { initial: Object, types: Object, files: Array },
+  props: { types: Object, files: Array },
   emits: ["turn"],
   data() {
-    return { columns: [], rows: [], page: null, fit: null, mode: "live", serial: 0, earlier: false, came: 0 };
+    return { columns: [], rows: [], page: null, fit: null, mode: "live", told: false, serial: 0, earlier: false };
   },
-  created() { if (this.initial) this.take(this.initial); },
   computed: {
     values() { return this.rows.map((row) => row.values); },
     shown() {
@@ -55,6 +54,7 @@ export default {
     said() {
       if (this.mode === "page") return `${this.page.rows.length} older rows, the newest first`;
       if (this.mode === "paused") return "paused";
+      if (!this.told) return "looking …";
       if (!this.rows.length) return "following";
       return this.shown.length < this.rows.length || this.earlier
         ? `following; the last ${this.shown.length} rows, the newest first` : "following; all rows, the newest first";
@@ -68,6 +68,7 @@ export default {
     },
     made(rows, fresh) { return rows.map((values) => ({ id: ++this.serial, values: Object.freeze(values), fresh })); },
     take({ columns, rows, fit, reset, earlier, page }) {
+      this.told = true;
       if (columns && JSON.stringify(columns) !== JSON.stringify(this.columns.map(({ name, type }) => ({ name, type }))))
         this.columns = columns.map((one) => ({
           ...one, numeric: /^u?int|^float|^double|^half|^decimal/.test(one.type), shown: this.types?.[one.name] ?? one.type,

@@ -17,6 +17,8 @@ from penstock.web.visitor import Visitor, Visitors
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
 
+#: Seconds that a page may take until there is something to be seen: an engine that is busy answers late.
+_PATIENCE_S = 20.0
 #: Where each page is.
 PAGES: tuple[tuple[str, str, Show], ...] = (
     ("/", "Overview", overview.show),
@@ -40,7 +42,7 @@ def register(visitors: Visitors, live: Live) -> None:
 
 
 def _register(path: str, title: str, show: Show, visitors: Visitors, live: Live) -> None:
-    @ui.page(path, title=f"{title} · Penstock")
+    @ui.page(path, title=f"{title} · Penstock", response_timeout=_PATIENCE_S)
     async def page(request: Request) -> Response | None:
         visitor = visitors.of(request)
         if visitor is None:

@@ -19,7 +19,7 @@ from penstock.web.gauges import LEVEL_WORDS, gauges, overall, shown
 from penstock.web.history import since
 from penstock.web.live import WATCHED_S, Live
 from penstock.web.parts.charts import TimeChart
-from penstock.web.parts.elements import box, empty, link, panel, text
+from penstock.web.parts.elements import box, empty, link, panel, say, text
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.network import Network
 from penstock.web.parts.query_controls import QueryControls
@@ -82,7 +82,7 @@ class QueryPage:
         self._may = caller.identity.role >= Role.OPERATOR
         self._feed = ResultsFeed(visitor, self._name)
         self._path = f"/queries/{named(self._name)}"
-        self._follows, self._rows_told, self._late_looks = True, -1, 0
+        self._follows, self._rows_told, self._late_looks = False, -1, 0
         self._told_s = 0.0
         self._known: Mapping[str, Any] | None = None
         self._gone = False
@@ -90,7 +90,6 @@ class QueryPage:
     async def build(self) -> None:
         """Everything, as it is now."""
         ui.page_title(f"{self._name} · Penstock")
-        first = await self._newest()
         with frame(self._visitor, self._live, "/", self._name) as actions:
             self._head(actions)
             with box("panels query-top"):
@@ -101,7 +100,7 @@ class QueryPage:
             with panel("Results"):
                 types = {one["name"]: one["type"] for one in self._query["columns"]}
                 files = [{"name": FILES[end], "href": f"{self._path}/results.{end}"} for end in FORMATS]
-                self._results = ResultsView(first, types, files, self._turn)
+                self._results = ResultsView(types, files, self._turn)
             with panel("Over time", "the last four minutes"), box("charts"):
                 self._charts = [TimeChart(title, unit, {}) for title, unit, _ in CHARTS]  # type: ignore[arg-type]
             with panel("Plan", "what runs for this query, with what it shares") as self._planned:
@@ -111,7 +110,9 @@ class QueryPage:
                     self._explained = text("pre", "", "code")
             self._written = Written()
             self._skipped = Skipped(self._visitor, self._path)
-        await self._refresh()
+        await self._tell(self._query)
+        # What takes longer comes when the rest is there to be seen.
+        ui.timer(0.05, self._complete, once=True)
         ui.timer(WATCHED_S, self._look)
 
     def _head(self, actions: Element) -> None:
@@ -122,6 +123,9 @@ class QueryPage:
             self._level, self._state = text("span", "", "level"), text("span", "", "tag")
         self._trouble = text("div", "", "notice bad").props("role=alert")
         self._trouble.set_visibility(False)
+
+    async def _complete(self) -> None:
+        await asyncio.gather(self._turn("follow"), self._refresh())
 
     # --- what it is ---
 
@@ -211,12 +215,6 @@ class QueryPage:
 
     # --- its results ---
 
-    async def _newest(self) -> dict[str, Any]:
-        try:
-            return await self._feed.newest()
-        except RefusedError:
-            return {}
-
     async def _follow(self, rows: int) -> None:
         """Sends what has come, if somebody follows and something has."""
         if rows != self._rows_told:
@@ -233,7 +231,7 @@ class QueryPage:
 
     async def _turn(self, where: str) -> None:
         """What somebody wants to see of the results."""
-        self._follows = False
+        followed, self._follows = self._follows, False
         try:
             match where:
                 case "older":
@@ -245,7 +243,8 @@ class QueryPage:
                 case _:
                     return
         except RefusedError as error:
-            self._tell_trouble(str(error))
+            self._follows = followed or where == "follow"
+            say(str(error), bad=True)
             return
         self._follows = "page" not in news
         self._results.take(news)

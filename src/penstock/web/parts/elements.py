@@ -63,6 +63,8 @@ class Field:
 
     def _typed(self, event: Any) -> None:
         self._value = self.read(event.args)
+        with self.control.props.suspend_updates():  # drawn again, it is to have it, too
+            self.control.props["value"] = event.args
         self.wrong = ""
         if self._changed is not None:
             self._changed()

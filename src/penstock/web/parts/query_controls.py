@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from penstock.web.parts.elements import Check, Field, Sheet, TextArea, TextField, box, button, say, text
-from penstock.web.query_facts import DOABLE, WISHES, asked, changes, pointed
+from penstock.web.query_facts import DOABLE, WISHES, asked, changes, mistaken
 from penstock.web.visitor import RefusedError, Visitor, named
 
 Done = Callable[[], Awaitable[None]]
@@ -135,23 +135,22 @@ class AlterSheet:
         try:
             await self._visitor.ask("PATCH", self._path, given)
         except RefusedError as error:
-            self._refused(error, select, given)
+            self._refused(error, given)
             return
         self._sheet.close()
         say("The query is altered.")
         await self._done()
 
-    def _refused(self, error: RefusedError, select: str, given: Mapping[str, Any]) -> None:
-        if error.line is not None and "select" in given:
-            self._select.wrong = str(error)
-            self._place.text = pointed(select, error.line, error.column)
-            self._place.set_visibility(bool(self._place.text))
-            return
-        alone = [name for name in given if name != "select"]
-        if len(given) == 1 and alone:
-            self._fields[alone[0]].wrong = str(error)
+    def _refused(self, error: RefusedError, given: Mapping[str, Any]) -> None:
+        detail, _, place = str(error).partition("\n")  # behind it is the line with a sign at the place
+        wish = mistaken(detail, self._fields)
+        if wish is not None:
+            self._fields[wish[0]].wrong = wish[1]
+        elif error.line is not None and "select" in given:
+            self._select.wrong, self._place.text = detail, place
+            self._place.set_visibility(bool(place))
         else:
-            self._tell(str(error))
+            self._tell(detail)
 
     def _tell(self, wrong: str) -> None:
         self._wrong.text = wrong

@@ -18,13 +18,12 @@ class ResultsView(Element, component="../js/results_view.js"):
 
     def __init__(
         self,
-        initial: dict[str, Any],
         types: dict[str, str],
         files: list[dict[str, str]],
         turn: Callable[[str], Awaitable[None]],
     ) -> None:
         super().__init__()
-        self._props.update(initial=initial, types=types, files=files)
+        self._props.update(types=types, files=files)
 
         async def turned(event: Any) -> None:
             if event.args in ("follow", "pause", "older", "newer"):
