@@ -52,6 +52,7 @@ ROOMS = {
         "scoping",
         "difference",
         "builder",
+        "completing",
     ),
     "penstock.engines.spark": (
         "failing",

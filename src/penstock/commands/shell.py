@@ -14,9 +14,9 @@ from rich.markup import escape
 from penstock.commands.console import err, out, print_json
 from penstock.commands.remote import Remote, connected, print_table
 from penstock.commands.results import ResultsFormat, write
-from penstock.commands.sql_text import Names, candidates, split_statements, without_comments
 from penstock.commands.top import screen
 from penstock.errors import PenstockError
+from penstock.sql.completing import Names, candidates, split_statements, without_comments
 
 if TYPE_CHECKING:
     from penstock.client.answers import Answer

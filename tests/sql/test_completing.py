@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.commands.shell import is_unfinished
-from penstock.commands.sql_text import KEYWORDS, Names, candidates, split_statements
+from penstock.sql.completing import KEYWORDS, Names, Suggestion, candidates, split_statements, suggestions
 from penstock.sql.reading.reader import read
 
 NAMES = Names(("hot_rooms",), {"temps": ("t", "room", "temp"), "rooms": ("room", "floor")})
@@ -71,17 +70,14 @@ def test_keywords_are_in_order() -> None:
     assert list(KEYWORDS) == sorted(set(KEYWORDS))
 
 
-@pytest.mark.parametrize(
-    ("text", "unfinished"),
-    [
-        ("SHOW STREAMS", True),
-        ("SHOW STREAMS;", False),
-        ("SHOW STREAMS; -- all", False),
-        ("SHOW STREAMS; SHOW", True),
-        ("\\d", False),
-        ("", False),
-        ("SELECT ';", True),
-    ],
-)
-def test_enter_goes_on_until_the_statement_ends(text: str, unfinished: bool) -> None:
-    assert is_unfinished(text) == unfinished
+def test_what_is_suggested_says_what_it_is() -> None:
+    names = Names(("temper",), NAMES.columns, ("tempo",))
+    _, found = suggestions("SELECT tem FROM temps", len("SELECT tem"), names)
+    assert found == [
+        Suggestion("temp", "column", "temps"),
+        Suggestion("temps", "relation"),
+        Suggestion("temper", "query"),
+        Suggestion("tempo", "function"),
+    ]
+    _, both = suggestions("SELECT room FROM temps JOIN rooms", len("SELECT room"), names)
+    assert [one.of for one in both if one.text == "room"] == ["temps", "rooms"]

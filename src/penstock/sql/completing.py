@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 #: A quoted text or name, a comment (each may be open to the end of the text), or the end of a statement.
 _TOKENS = re.compile(
@@ -51,14 +52,29 @@ def without_comments(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What there is on the server: queries, and what can be read from, with its columns."""
+    """What there is on the server: queries, and what can be read from, with its columns; and functions."""
 
     queries: tuple[str, ...] = ()
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    functions: tuple[str, ...] = ()
+
+
+class Suggestion(NamedTuple):
+    """What a word may become: a `column` of some relation, a `relation`, `query`, `keyword` or `function`."""
+
+    text: str
+    kind: str
+    of: str = ""
 
 
 def candidates(text: str, cursor: int, names: Names) -> tuple[str, list[str]]:
     """The word that is being written, and what it may become."""
+    word, found = suggestions(text, cursor, names)
+    return word, list(dict.fromkeys(one.text for one in found))
+
+
+def suggestions(text: str, cursor: int, names: Names) -> tuple[str, list[Suggestion]]:
+    """The same with what each is."""
     before = text[:cursor]
     found = _WORD.search(before)
     word = found[0] if found is not None else ""
@@ -67,18 +83,21 @@ def candidates(text: str, cursor: int, names: Names) -> tuple[str, list[str]]:
         return word, []
     qualifier = _QUALIFIER.search(ahead)
     if qualifier is not None:
-        return word, _beginning(word, _columns_of(qualifier[1], text, names))
+        relation = _relations(text).get(qualifier[1], qualifier[1])
+        return word, _beginning(word, _columns(_known(relation, names), names))
     previous = (ahead.split() or [""])[-1].upper()
+    relations = [Suggestion(one, "relation") for one in names.columns]
+    queries = [Suggestion(one, "query") for one in names.queries]
     if previous in _RELATION_BEFORE:
-        return word, _beginning(word, names.columns)
+        return word, _beginning(word, relations)
     if previous in _QUERY_BEFORE and not _creates(ahead):
-        return word, _beginning(word, names.queries)
+        return word, _beginning(word, queries)
     if not word:
         return word, []
-    used = [relation for relation in _relations(text).values() if relation in names.columns]
-    columns = [column for relation in used for column in names.columns[relation]]
-    keywords = [one.lower() if word.islower() else one for one in KEYWORDS]
-    return word, _beginning(word, (*columns, *keywords, *names.columns, *names.queries))
+    columns = [one for used in _relations(text).values() for one in _columns(_known(used, names), names)]
+    keywords = [Suggestion(one.lower() if word.islower() else one, "keyword") for one in KEYWORDS]
+    functions = [Suggestion(one, "function") for one in names.functions]
+    return word, _beginning(word, (*columns, *keywords, *relations, *queries, *functions))
 
 
 def _inside_quotes(text: str) -> bool:
@@ -108,10 +127,14 @@ def _relations(text: str) -> dict[str, str]:
     return found
 
 
-def _columns_of(qualifier: str, text: str, names: Names) -> Sequence[str]:
-    relation = _relations(text).get(qualifier, qualifier)
-    return next((cs for name, cs in names.columns.items() if name.lower() == relation.lower()), ())
+def _known(relation: str, names: Names) -> str:
+    """The relation as it was created; upper and lower case are the same."""
+    return next((name for name in names.columns if name.lower() == relation.lower()), "")
 
 
-def _beginning(word: str, choices: Iterable[str]) -> list[str]:
-    return [one for one in dict.fromkeys(choices) if one.lower().startswith(word.lower())]
+def _columns(relation: str, names: Names) -> Iterator[Suggestion]:
+    return (Suggestion(column, "column", relation) for column in names.columns.get(relation, ()))
+
+
+def _beginning(word: str, choices: Iterable[Suggestion]) -> list[Suggestion]:
+    return [one for one in dict.fromkeys(choices) if one.text.lower().startswith(word.lower())]
