@@ -162,7 +162,7 @@ def _of_command(
         case "Recut":
             for unit, names in _pairs(command["units"]):
                 units[int(unit)] = f" ({_texts(names, operators)})"
-            yield "switches", f"The graph is cut anew: {len(list(_pairs(command['units'])))} units"
+            yield "switches", f"The graph is cut anew into {_units(command['units'])}"
         case "QueryStarted":
             yield "queries", f"Query {command['query']} started{_places(command['starts'])}"
         case "QueryEnded":
@@ -198,7 +198,7 @@ def _queries(count: int) -> str:
 
 
 def _names(plans: Iterable[str]) -> list[str]:
-    return [str(msgspec.json.decode(one).get("name", "a query")) for one in plans]
+    return [str(msgspec.json.decode(one).get("query", "a query")) for one in plans]
 
 
 def _listed(names: list[str]) -> str:
@@ -217,3 +217,8 @@ def _pairs(of: Any) -> Iterable[tuple[Any, Any]]:
     if set(of) == {"pairs"}:
         return [(key, value) for key, value in of["pairs"]]
     return list(of.items())
+
+
+def _units(of: Any) -> str:
+    count = len(list(_pairs(of)))
+    return "one unit" if count == 1 else f"{count} units"

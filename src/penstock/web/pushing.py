@@ -45,8 +45,10 @@ def _example(type_: str, now_s: float) -> Any:
             return True
         case "tinyint" | "smallint" | "int" | "bigint":
             return 1
-        case "float" | "double" | "decimal":
+        case "float" | "double":
             return 1.5
+        case "decimal":
+            return 1
         case "array":
             return []
         case "struct" | "map":
