@@ -82,6 +82,7 @@ ROOMS = {
         "supervision",
         "child",
         "engine",
+        "experiments",
         "http",
         "processes",
     ),

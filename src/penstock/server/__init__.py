@@ -9,6 +9,7 @@ the last two is a Unix socket.
     engine      the engine process: what the other side can ask of an `Engine`
     committed   results that are committed, read by another process, by position
     security    tokens, roles, namespaces, quotas, audit
+    experiments the papers' experiments, run from the page in a process beside it
     http        the HTTP process: the API
     config      `penstock.toml`
     supervision, processes

@@ -24,6 +24,11 @@ class StateLayout:
         return self.state / "results"
 
     @property
+    def experiments(self) -> Path:
+        """What came of the last run of each of the papers' experiments."""
+        return self.state / "experiments"
+
+    @property
     def registry(self) -> Path:
         """Namespaces, grants, subscriptions' positions."""
         return self.state / "server.db"

@@ -15,12 +15,14 @@ from starlette.responses import Response
 from penstock import __version__
 from penstock.errors import PenstockError
 from penstock.server.channel.link import SocketLink
+from penstock.server.experiments.laboratory import Laboratory
 from penstock.server.http.backend import Backend
 from penstock.server.http.documented import ABOUT, TAGS, completed
 from penstock.server.http.guard import Guard
 from penstock.server.http.problems import problem, response_of
 from penstock.server.http.routes import (
     administration,
+    experiments,
     operations,
     queries,
     results,
@@ -31,12 +33,13 @@ from penstock.server.http.routes import (
 from penstock.server.http.routes.shared import PROBLEMS
 
 PREFIX = "/api/v1"
-_ROUTERS = (statements, streams, queries, results, scheduling, operations, administration)
+_ROUTERS = (statements, streams, queries, results, scheduling, experiments, operations, administration)
 _MOST_SHOWN = 3
 
 
 def create_app(backend: Backend) -> FastAPI:
     """The API over an engine that the backend reaches."""
+    laboratory = Laboratory(backend.layout.experiments)
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
@@ -46,12 +49,13 @@ def create_app(backend: Backend) -> FastAPI:
         try:
             yield
         finally:
+            laboratory.close()
             if isinstance(link, SocketLink):
                 await link.close()
             backend.close()
 
     app = _routed(life)
-    app.state.backend = backend
+    app.state.backend, app.state.laboratory = backend, laboratory
     app.add_middleware(Guard, backend=backend)
     app.add_exception_handler(PenstockError, _refused)
     app.add_exception_handler(RequestValidationError, _unfit)

@@ -20,6 +20,7 @@ TAGS: list[dict[str, Any]] = [
     {"name": "queries", "description": "Submitted, described, altered, held, stopped and dropped."},
     {"name": "results", "description": "Pages by position, and events as rows are committed."},
     {"name": "scheduling", "description": "Policies, threads, partitions, operators and what they cost."},
+    {"name": "experiments", "description": "The papers' figures, run again in virtual time."},
     {"name": "operations", "description": "How everything stands, and whether it lives."},
     {"name": "administration", "description": "Namespaces, quotas, tokens, the audit log, settings."},
 ]

@@ -13,6 +13,7 @@ from penstock.errors import (
     AccessError,
     BusyError,
     EngineError,
+    ExperimentError,
     KeyUsedError,
     PenstockError,
     PlanError,
@@ -42,6 +43,7 @@ _STATUS: tuple[tuple[type[PenstockError], int], ...] = (
     (SinkError, 400),
     (QueryError, 409),
     (EngineError, 409),
+    (ExperimentError, 409),
 )
 
 

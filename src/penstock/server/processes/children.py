@@ -156,10 +156,13 @@ class Children:
 
     def _wait(self, child: Child, made: subprocess.Popen[str]) -> None:
         code = made.wait()
+        assert made.stdin is not None
+        with contextlib.suppress(OSError):
+            made.stdin.close()
         self._events.put(Exited(child, code, time.monotonic()))
 
     def _tell_settings(self, process: subprocess.Popen[str]) -> None:
         assert process.stdin is not None
-        with contextlib.suppress(OSError):  # it is gone, which `_wait` notices
+        with contextlib.suppress(OSError, ValueError):  # it is gone, which `_wait` notices
             process.stdin.write(self._settings.model_dump_json() + "\n")
             process.stdin.flush()
