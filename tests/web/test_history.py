@@ -102,3 +102,14 @@ def test_the_rate_of_a_stream_is_kept_until_it_is_dropped() -> None:
     assert list(history.streams["s"]) == [(2.0, 20.0), (3.0, 0.0)]
     history.add({**look(4.0), "streams": {}})
     assert not history.streams
+
+
+def test_a_state_has_a_beginning_where_it_was_seen_to_change() -> None:
+    history = History()
+    history.add(look(1.0, q={"state": "running"}))
+    assert history.states["q"] == ("running", None)
+    history.add(look(2.0, q={"state": "held"}))
+    history.add(look(3.0, q={"state": "held"}))
+    assert history.states["q"] == ("held", 2.0)
+    history.add(look(4.0))
+    assert "q" not in history.states

@@ -52,6 +52,8 @@ class History:
     marks: deque[Mark] = field(default_factory=lambda: deque(maxlen=MARKS))
     queries: dict[str, deque[Point]] = field(default_factory=dict)
     streams: dict[str, deque[tuple[float, float]]] = field(default_factory=dict)
+    #: The state of each query, and since when it has it; None where it had it when it was first seen.
+    states: dict[str, tuple[str, float | None]] = field(default_factory=dict)
     _seen: dict[str, Seen] = field(default_factory=dict)
     _at_s: float | None = None
     _rows_in: int = 0
@@ -75,6 +77,9 @@ class History:
             now = Seen(one["latency_sum_s"], one["latency_count"], one["stale_s"], one["rows"])
             before = self._seen.get(name)
             self._seen[name] = now
+            state = self.states.get(name)
+            if state is None or state[0] != one["state"]:
+                self.states[name] = (one["state"], None if state is None else at_s)
             if passed_s is None or before is None or now.rows < before.rows:
                 continue
             point = _between(at_s, passed_s, before, now, one)
@@ -84,6 +89,7 @@ class History:
         for gone in self._seen.keys() - status["queries"].keys():
             self._seen.pop(gone)
             self.queries.pop(gone, None)
+            self.states.pop(gone, None)
         for name, one in status["streams"].items():
             self._keep(self.streams.setdefault(name, deque()), (at_s, one.get("rate_per_s") or 0.0))
         for gone in self.streams.keys() - status["streams"].keys():

@@ -70,7 +70,7 @@ WISHES = (
     ("freshness", "freshness", "Freshness", "such as 95%"),
     ("throughput", "throughput_per_s", "Throughput", "rows a second, such as 1000"),
     ("tolerance", "tolerance", "Tolerance", "such as 10%"),
-    ("weight", "weight", "Weight", "from 0 on; 1 if nothing is said"),
+    ("weight", "weight", "Weight", "from 0 to 1; 1 if nothing is said"),
 )
 
 

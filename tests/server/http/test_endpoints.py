@@ -194,6 +194,10 @@ def test_plan_json(world: World) -> None:
     assert made.json()["reads"] == ["Clicks"]
     other = world.ask("POST", "/queries", json={"plan": plan, "name": "Other"})
     assert other.json()["detail"] == "a plan has its name inside; leave out the name, or send the same"
+    again = world.ask("GET", "/queries/planned/plan", VIEWER).json()
+    assert (again["query"], again["plan"]["operator"]["query"]) == ("Planned", "Planned")
+    assert world.ask("GET", "/queries/big/plan", VIEWER).json()["query"] == "Big"
+    assert world.ask("GET", "/queries/planned").json()["since_s"] > 0
     wishes = world.ask("POST", "/queries", json={"plan": plan, "weight": 1})
     assert wishes.json()["detail"] == "a plan has its wishes inside; leave out weight"
     assert world.ask("DELETE", "/queries/planned").status_code == 204

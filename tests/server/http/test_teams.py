@@ -66,6 +66,7 @@ READING = [
     "/streams/own/bad-rows",
     "/queries/own_q",
     "/queries/own_q/explain",
+    "/queries/own_q/plan",
     "/queries/own_q/results",
     "/queries/own_q/skipped",
     "/queries/own_q/subscriptions",

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
+from penstock.plan.document import write
 from penstock.plan.schemas import derived_schemas
 from penstock.sql.answer import Answer
 from penstock.sql.binding.catalog import Catalog, Delivery, Stream, Table, View
+from penstock.sql.renaming import renamed_plan
+from penstock.sql.scoping import Scope
 
 #: Where a text stands that says what is wrong: an error of the system's, perhaps, that names a file.
 _TOLD = frozenset({"failure", "reason", "problem", "cause"})
@@ -27,6 +31,30 @@ def texts_changed(value: Any, change: Callable[[str], str]) -> Any:
         case list() | tuple():
             return [texts_changed(one, change) for one in value]
     return value
+
+
+def plan(query: Query, scope: Scope | None) -> dict[str, Any]:
+    """A query as plan JSON, with a namespace's names for what it reads."""
+    document: dict[str, Any] = json.loads(
+        write(query if scope is None else renamed_plan(query, _Plain(scope)))
+    )
+    return document
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """The way back from the engine's names to those of a namespace."""
+
+    scope: Scope
+
+    def internal(self, name: str) -> str:
+        """What the namespace calls something."""
+        return self.scope.plain(name)
+
+    def reads_dotted(self, name: str) -> bool:
+        """Of plans nothing is looked up in SQL."""
+        del name
+        return False
 
 
 def answer(one: Answer) -> dict[str, Any]:

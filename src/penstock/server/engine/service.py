@@ -42,6 +42,7 @@ class EngineService:
             "resume": engine.resume,
             "settle": engine.settle,
             "problems": engine.problems,
+            "plan": lambda query, scope: plain.plan(engine.catalog.queries[query], _scope(scope)),
             "skipped": lambda query: plain.texts_changed(
                 [asdict(one) for one in engine.skipped(query)], engine.without_places
             ),

@@ -199,7 +199,9 @@ class QueryPage:
         self._tell_trouble(f"It failed: {one['failure']}" if one.get("failure") else "")
         shape = one.get("shape")
         together = sum(shape == other.get("shape") for other in status["queries"].values()) if shape else 1
-        self._facts.use(life(one, together))
+        state, since_s = history.states.get(self._full, ("", None))
+        since_s = since_s if state == one["state"] else None
+        self._facts.use(life(one, together, since_s))
         await self._skipped.use(one.get("skipped_rows", 0))
         new, marks = since(points, self._told_s), [[mark.at_s, mark.text] for mark in history.marks]
         self._told_s = max([self._told_s, *(point.at_s for point in points)])

@@ -292,6 +292,8 @@ def _query(look: Look, name: str, one: QueryLook, running: Running | None) -> Qu
         lately,
         in_life,
         one.charged_s,
+        measures.since_s if facts.begun else None,
+        measures.until_s,
     )
 
 

@@ -45,6 +45,8 @@ class QueryStatus:
     judged: tuple[Judgement, ...] = ()
     judged_in_life: tuple[Judgement, ...] = ()
     charged_s: float = 0.0  # its part of the time in Spark since the engine was opened
+    since_s: float | None = None  # when it began
+    until_s: float | None = None  # when it was stopped
 
     @property
     def freshness(self) -> float:
@@ -81,6 +83,8 @@ class QueryStatus:
             "freshness": self.freshness,
             "memory_bytes": self.memory_bytes,
             "charged_s": self.charged_s,
+            "since_s": self.since_s,
+            "until_s": self.until_s,
             "shape": hashlib.sha256(self.runs_as.encode()).hexdigest()[:8],
             "verdict": self.verdict.value,
             "wishes": [_judgement(one) for one in self.judged],

@@ -142,6 +142,14 @@ async def explain_draft(body: QueryDraft, request: Request, caller: CallerOf, ba
     return Drafted.model_validate(draft_for(caller, found))
 
 
+@router.get("/{query}/plan")
+async def show_plan(query: str, caller: CallerOf, backend: BackendOf) -> dict[str, Any]:
+    """A query as plan JSON, whether it was given so or as SQL: its operators with what each puts out."""
+    full = await find_query(query, caller, backend)
+    found: dict[str, Any] = await backend.link.call("plan", query=full, scope=caller.scope_values())
+    return found
+
+
 @router.get("/{query}/skipped")
 async def list_skipped(query: str, caller: CallerOf, backend: BackendOf) -> list[dict[str, Any]]:
     """The rows that a query with `on_error = 'skip'` left out, and why."""
