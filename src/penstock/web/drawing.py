@@ -13,10 +13,11 @@ from itertools import pairwise
 from typing import Any
 
 from penstock.explain.layering import Layering, placed
+from penstock.web.operator_texts import readable
 
 #: Pixels: a box, lower without figures in it, and from one box to the next.
-WIDTH, HEIGHT, LOW = 212, 74, 58
-ACROSS, BETWEEN = 312, 22
+WIDTH, HEIGHT, LOW = 232, 80, 62
+ACROSS, BETWEEN = 336, 22
 MARGIN = 28
 #: Letters and lines of an operator's text in its box.
 LETTERS, LINES = 31, 2
@@ -50,14 +51,17 @@ def drawn(
 
     The picture has `width` and `height`, and
 
-    - `nodes`: `id`, `kind`, `title`, `lines` (its text in short), `text`, `queries`, `units`, `grounds`
-      (hues), `fold` (of a box for results that may be one or many: the operator to open or close),
-      `folded` (whether it is many in one), `x`, `y` (the middle), `w`, `h`
-    - `edges`: `id`, `from`, `to`, `path`, `hue` (of the unit that runs both ends, None across a queue),
-      `queue` (where its length is written, None if it is none), `port` (of a split)
+    - `nodes`: `id`, `kind`, `title`, `text` (with the queries' names for columns), `lines` (that in short),
+      `queries`, `units`, `grounds` (their hues), `fold` (of a box for results that may be one or many: the
+      operator to open or close), `folded` (whether it is many in one), `x`, `y` (the middle), `w`, `h`
+    - `edges`: `id`, `from`, `to`, `path`, `span` (top and bottom), `hue` (of the unit that runs both ends,
+      None across a queue), `queue` (where its length is written, None if it is none),
+      `port` (of a split)
     - `lanes`: `name`, `y`, `h`: of partitions, if there are several
     """
-    shown, lines = _of_query(list(nodes), list(edges), query)
+    nodes, edges = list(nodes), list(edges)
+    texts = readable(nodes, edges)
+    shown, lines = _of_query([{**one, "text": texts[one["name"]]} for one in nodes], edges, query)
     boxes, links = _folded(shown, lines, query, opened)
     lanes = _lanes(boxes, links, list(units))
     number = {lane: place for place, lane in enumerate(sorted(set(lanes.values())))}
@@ -238,6 +242,7 @@ class _Pen:
             "from": link["from"],
             "to": link["to"],
             "path": _path(way),
+            "span": [min(y for _, y in way), max(y for _, y in way)],
             "hue": hue_of(common[0]) if common and not link["queued"] else None,
             "queue": [x - WIDTH // 2 - 34, y] if link["queued"] else None,
             "port": link["port"] if link["from"] in splits else None,

@@ -6,13 +6,17 @@ import { bytes, count, rate, seconds, share } from "penstock-ui";
 const LEAST = 0.08;
 const MOST = 2.5;
 // A scale at which texts can be read, and one from which on they are left out.
-const READABLE = 0.62;
+const READABLE = 0.75;
 const FAR = 0.5;
+const TINY = 0.2;
+// With more boxes than this, only those in sight are in the document.
+const MANY = 150;
+const TILE = 500;
 const STATES = { running: "running now", ready: "rows wait", suspended: "nothing to do", stopped: "stopped" };
 
 export default {
   template: `
-    <section class="network" :class="{ compact, far, searching: !!wanted, picked: !!chosen }" :aria-label="label">
+    <section class="network" :class="{ compact, far, tiny, searching: !!wanted, picked: !!chosen }" :aria-label="label">
       <div class="network-tools">
         <label v-if="choices.length" class="line grow"><span class="muted small">show</span>
           <select class="input" :value="only" aria-label="Show one query or all" @change="choose($event.target.value)">
@@ -40,13 +44,13 @@ export default {
               </g>
               <path v-for="edge in direct" :key="'ground ' + edge.id" class="ground" :d="edge.path"
                 :style="{ '--hue': edge.hue + 'deg' }"></path>
-              <g v-for="node in picture.nodes" :key="'ground ' + node.id">
+              <g v-for="node in nodes" :key="'ground ' + node.id">
                 <rect v-for="(hue, place) in [...node.grounds].reverse()" :key="place" class="ground" rx="11"
                   :style="{ '--hue': hue + 'deg' }" v-bind="around(node, node.grounds.length - 1 - place)"></rect>
               </g>
-              <path v-for="edge in picture.edges" :key="edge.id" class="edge" v-memo="[edge, near(edge)]" :d="edge.path"
+              <path v-for="edge in edges" :key="edge.id" class="edge" v-memo="[edge, near(edge)]" :d="edge.path"
                 :class="{ near: near(edge) }"></path>
-              <g v-for="node in picture.nodes" :key="node.id" class="node" role="button" tabindex="0" :data-id="node.id"
+              <g v-for="node in nodes" :key="node.id" class="node" role="button" tabindex="0" :data-id="node.id"
                 v-memo="[node, readings[node.id], chosen === node.id, found.has(node.id)]"
                 :class="classes(node)" :aria-label="words(node)" :aria-pressed="chosen === node.id ? 'true' : 'false'"
                 :transform="'translate(' + (node.x - node.w / 2) + ' ' + (node.y - node.h / 2) + ')'">
@@ -54,13 +58,14 @@ export default {
                 <rect class="lit" :x="-7" :y="-7" :width="node.w + 14" :height="node.h + 14" rx="13"></rect>
                 <rect class="box" :width="node.w" :height="node.h" :rx="node.kind === 'source' || node.kind === 'sink' ? 22 : 7"></rect>
                 <template v-if="node.kind === 'source' || node.kind === 'sink'">
-                  <text class="name" :x="node.w / 2" :y="node.h / 2 + (aside(node) ? -2 : 5)">{{ cut(node.title, 24) }}</text>
+                  <text class="name" :x="node.w / 2" :y="node.h / 2 + (aside(node) ? -2 : 5)">{{ cut(node.title, 26) }}</text>
+                  <text class="big" :x="node.w / 2" :y="node.h / 2 + 9">{{ cut(node.title, 15) }}</text>
                   <text v-if="aside(node)" class="aside" :x="node.w / 2" :y="node.h / 2 + 14">{{ aside(node) }}</text>
                 </template>
                 <template v-else>
-                  <text class="kind" x="10" y="17">{{ node.title }}</text>
-                  <text class="marks" :x="node.w - 10" y="17">{{ marks(node) }}</text>
-                  <text v-for="(line, place) in node.lines" :key="place" class="text" x="10" :y="33 + 13 * place">{{ line }}</text>
+                  <text class="kind" x="10" y="19">{{ node.title }}</text>
+                  <text class="marks" :x="node.w - 10" y="19">{{ marks(node) }}</text>
+                  <text v-for="(line, place) in node.lines" :key="place" class="text" x="10" :y="36 + 14 * place">{{ line }}</text>
                   <text v-if="readings[node.id]" class="figures" x="10" :y="node.h - 8">{{ figures(node) }}</text>
                   <text class="big" :x="node.w / 2" :y="node.h / 2 + 10">{{ node.title }}</text>
                 </template>
@@ -69,12 +74,18 @@ export default {
                 v-memo="[edge, readings[edge.id]]" :class="{ empty: !readings[edge.id]?.rows }"
                 :transform="'translate(' + edge.queue[0] + ' ' + edge.queue[1] + ')'">
                 <title>{{ queueWords(edge) }}</title>
-                <rect x="-27" y="-9" width="54" height="18" rx="4"></rect>
-                <path d="M-22 -5V5M-18 -5V5M-14 -5V5"></path>
-                <text x="22" y="4">{{ readings[edge.id] ? count(readings[edge.id].rows) : "" }}</text>
+                <rect x="-26" y="-9" :width="readings[edge.id] ? 52 : 19" height="18" rx="4"></rect>
+                <path d="M-21 -5V5M-17 -5V5M-13 -5V5"></path>
+                <text x="21" y="4">{{ readings[edge.id] ? count(readings[edge.id].rows) : "" }}</text>
               </g>
               <text v-for="edge in ports" :key="'port ' + edge.id" class="port" :x="edge.at[0]" :y="edge.at[1]">port {{ edge.port }}</text>
             </g>
+          </svg>
+          <svg v-if="!compact" v-show="partly" class="network-map" aria-hidden="true" :viewBox="'0 0 ' + picture.width + ' ' + picture.height" preserveAspectRatio="none"
+            :style="mapSize" @pointerdown="jump" @pointermove="$event.buttons && jump($event)">
+            <rect v-for="node in picture.nodes" :key="node.id" v-memo="[node, readings[node.id]?.state]" :x="node.x - node.w / 2" :y="node.y - node.h / 2"
+              :width="node.w" :height="node.h" :class="[node.kind, { running: readings[node.id]?.state === 'running' }]"></rect>
+            <rect class="here" ref="here"></rect>
           </svg>
         </div>
         <aside v-if="node" class="network-details" aria-label="Details" :id="after" tabindex="-1" ref="details">
@@ -86,6 +97,7 @@ export default {
           </dl>
           <div v-if="node.fold"><button type="button" class="button" @click="$emit('open', node.fold)">
             {{ node.folded ? "Show each in the graph" : "Show them as one" }}</button></div>
+          <a v-if="node.kind === 'source' && !compact" class="button" href="/streams">All streams</a>
           <template v-if="node.queries.length">
             <h3>{{ node.queries.length === 1 ? "Serves one query" : "Serves " + node.queries.length + " queries" }}</h3>
             <input v-if="node.queries.length > 12" class="input" type="search" v-model="among" aria-label="Filter these queries"
@@ -102,7 +114,7 @@ export default {
   data() {
     return {
       picture: this.initial, readings: { ...this.first }, choices: this.queries ?? [], only: this.query ?? "",
-      wanted: "", at: -1, chosen: "", among: "", far: false, compactHeight: 200,
+      wanted: "", at: -1, chosen: "", among: "", far: false, tiny: false, partly: false, sight: "", compactHeight: 200,
     };
   },
   created() {
@@ -124,12 +136,28 @@ export default {
     document.removeEventListener("visibilitychange", this.seen);
   },
   computed: {
+    mapSize() {
+      const scale = Math.min(190 / this.picture.width, 150 / this.picture.height);
+      return { width: `${Math.max(30, this.picture.width * scale)}px`, height: `${this.picture.height * scale}px` };
+    },
     of() { return new Map(this.picture.nodes.map((node) => [node.id, node])); },
     node() { return this.of.get(this.chosen); },
-    direct() { return this.picture.edges.filter((edge) => edge.hue !== null); },
-    queued() { return this.picture.edges.filter((edge) => edge.queue); },
+    area() { return this.picture.nodes.length > MANY && this.sight ? this.sight.split(" ").map(Number) : null; },
+    nodes() {
+      if (!this.area) return this.picture.nodes;
+      const [left, top, right, bottom] = this.area;
+      return this.picture.nodes.filter((node) => node.x + node.w > left && node.x - node.w < right && node.y + node.h > top && node.y - node.h < bottom);
+    },
+    edges() {
+      if (!this.area) return this.picture.edges;
+      const [left, top, right, bottom] = this.area;
+      return this.picture.edges.filter((edge) => edge.span[1] > top && edge.span[0] < bottom
+        && this.of.get(edge.to).x > left && this.of.get(edge.from).x < right);
+    },
+    direct() { return this.edges.filter((edge) => edge.hue !== null); },
+    queued() { return this.edges.filter((edge) => edge.queue); },
     ports() {
-      return this.picture.edges.filter((edge) => edge.port !== null).map((edge) => {
+      return this.edges.filter((edge) => edge.port !== null).map((edge) => {
         const [x, y] = edge.path.match(/^M(-?[\d.]+) (-?[\d.]+)/).slice(1).map(Number);
         const end = edge.path.match(/ (-?[\d.]+)$/);
         return { id: edge.id, port: edge.port, at: [x + 8, y + (Number(end[1]) < y ? -6 : 14)] };
@@ -140,7 +168,7 @@ export default {
       if (!words) return [];
       return this.picture.nodes
         .filter((node) => `${node.kind} ${node.title} ${node.text} ${node.queries.join(" ")}`.toLowerCase().includes(words))
-        .sort((a, b) => a.x - b.x || a.y - b.y);
+        .sort((a, b) => (b.title.toLowerCase() === words) - (a.title.toLowerCase() === words) || a.x - b.x || a.y - b.y);
     },
     found() { return new Set(this.matches.map((node) => node.id)); },
     said() {
@@ -149,6 +177,10 @@ export default {
         return this.at < 0 ? `${this.matches.length} found` : `${this.at + 1} of ${this.matches.length}`;
       }
       const operators = this.picture.nodes.filter((node) => node.kind !== "source" && node.kind !== "sink").length;
+      if (this.only) {
+        const shared = this.picture.nodes.filter((node) => this.isShared(node)).length;
+        return `${count(operators)} ${operators === 1 ? "operator" : "operators"}${shared ? `, ${shared} of them shared` : ""}`;
+      }
       const queries = new Set(this.picture.nodes.flatMap((node) => node.queries)).size;
       return `${count(operators)} ${operators === 1 ? "operator" : "operators"} for ${count(queries)} ${queries === 1 ? "query" : "queries"}`;
     },
@@ -201,6 +233,10 @@ export default {
       this.only = name;
       this.chosen = "";
       this.fitted = true;
+      const here = new URL(window.location);
+      if (name) here.searchParams.set("query", name);
+      else here.searchParams.delete("query");
+      window.history.replaceState(window.history.state, "", here);
       this.$emit("choose", name);
     },
     // What is written.
@@ -214,7 +250,7 @@ export default {
     },
     figures(node) {
       const one = this.readings[node.id];
-      const parts = one.measured ? [`${seconds(one.cost_s)}/row`, one.selectivity > 1.005 ? `×${count(one.selectivity)}` : share(one.selectivity)] : ["not measured yet"];
+      const parts = one.measured ? [`${seconds(one.cost_s)}/row`, one.selectivity > 1.005 ? `×${count(one.selectivity)} rows` : `${one.selectivity > 0 && one.selectivity < 0.001 ? "< 0.1 %" : share(one.selectivity)} pass`] : ["not measured yet"];
       if (one.state_bytes) parts.push(bytes(one.state_bytes));
       return parts.join(" · ");
     },
@@ -238,10 +274,11 @@ export default {
     classes(node) {
       const one = this.readings[node.id];
       return [node.kind, {
-        shared: node.queries.length > 1 && node.kind !== "source" && node.kind !== "sink", running: one?.state === "running",
+        shared: this.isShared(node), running: one?.state === "running",
         chosen: this.chosen === node.id, found: this.found.has(node.id),
       }];
     },
+    isShared(node) { return node.queries.length > 1 && node.kind !== "source" && node.kind !== "sink"; },
     near(edge) { return !!this.chosen && (edge.from === this.chosen || edge.to === this.chosen); },
     around(node, place) {
       const pad = 6 + 4 * place;
@@ -253,6 +290,25 @@ export default {
       const { x, y, k } = this.view;
       this.$refs.world.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
       if (this.far !== k < FAR) this.far = k < FAR;
+      if (this.tiny !== k < TINY) this.tiny = k < TINY;
+      const { width, height } = this.room();
+      const all = x >= -1 && y >= -1 && x + this.picture.width * k <= width + 1 && y + this.picture.height * k <= height + 1;
+      if (this.partly === all) this.partly = !all;
+      // A tile more on each side, so that little steps draw nothing anew.
+      const tile = (at, by) => (Math.floor(at / TILE) + by) * TILE;
+      const sight = [tile(-x / k, -1), tile(-y / k, -1), tile((width - x) / k, 2), tile((height - y) / k, 2)].join(" ");
+      if (this.sight !== sight) this.sight = sight;
+      const here = this.$refs.here;
+      if (!here) return;
+      for (const [name, value] of Object.entries({ x: -x / k, y: -y / k, width: width / k, height: height / k }))
+        here.setAttribute(name, value.toFixed(0));
+    },
+    jump(event) {
+      const box = event.currentTarget.getBoundingClientRect();
+      const { width, height } = this.room();
+      const across = ((event.clientX - box.left) / box.width) * this.picture.width * this.view.k;
+      const down = ((event.clientY - box.top) / box.height) * this.picture.height * this.view.k;
+      this.move(width / 2 - across - this.view.x, height / 2 - down - this.view.y);
     },
     // All of it if it can be read so, otherwise its beginning.
     begin() {
@@ -269,8 +325,13 @@ export default {
     },
     settle(k) {
       const { width, height } = this.room();
-      const middle = (room, size) => Math.max(0, (room - size * k) / 2);
-      this.view = { x: middle(width, this.picture.width), y: middle(height, this.picture.height), k };
+      const size = this.picture.height * k;
+      const first = Math.min(...this.picture.nodes.filter((node) => node.kind === "source").map((node) => node.y * k));
+      this.view = {
+        x: Math.max(0, (width - this.picture.width * k) / 2),
+        y: size <= height ? (height - size) / 2 : Math.min(0, Math.max(height - size, height / 2 - first)),
+        k,
+      };
       this.show();
     },
     fit() { this.settle(this.whole()); this.fitted = false; },
@@ -292,7 +353,10 @@ export default {
     centre(node) {
       const { width, height } = this.room();
       const k = Math.max(this.view.k, READABLE + 0.1);
-      this.view = { x: width / 2 - node.x * k, y: height / 2 - node.y * k, k };
+      const inside = (room, size, at) => (size <= room ? (room - size) / 2 : Math.max(room - size, Math.min(0, room / 2 - at)));
+      this.view = {
+        x: inside(width, this.picture.width * k, node.x * k), y: inside(height, this.picture.height * k, node.y * k), k,
+      };
       this.fitted = false;
       this.show();
     },
@@ -335,6 +399,15 @@ export default {
     },
     pick(id) {
       this.chosen = this.chosen === id ? "" : id;
+      this.fitted = false;
+      if (this.chosen) setTimeout(() => this.keep(this.of.get(id)), 60);
+    },
+    // In sight, wherever it was.
+    keep(node) {
+      if (!node || !this.$refs.ground) return;
+      const { width, height } = this.room();
+      const [x, y] = [this.view.x + node.x * this.view.k, this.view.y + node.y * this.view.k];
+      if (x < 60 || y < 30 || x > width - 60 || y > height - 30) this.centre(node);
     },
     close() {
       const id = this.chosen;
@@ -360,10 +433,7 @@ export default {
     // Whoever comes with the keyboard sees where they are.
     into(event) {
       const node = this.of.get(event.target.closest?.("g.node")?.dataset.id);
-      if (!node || this.pointers.size) return;
-      const { width, height } = this.room();
-      const [x, y] = [this.view.x + node.x * this.view.k, this.view.y + node.y * this.view.k];
-      if (x < 60 || y < 30 || x > width - 60 || y > height - 30) this.centre(node);
+      if (!this.pointers.size) this.keep(node);
     },
   },
 };

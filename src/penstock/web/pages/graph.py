@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +22,8 @@ from penstock.web.visitor import RefusedError, Visitor
 
 #: Seconds between two looks at the graph while the page is in sight.
 LOOK_S = 2.0
+#: While queries come and go, the time that a layout took is let pass so many times before the next.
+REST = 10
 _NOTHING: dict[str, Any] = {
     "nodes": [],
     "edges": [],
@@ -72,13 +75,13 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
         shown.set_visibility(not view.is_empty)
         nothing.set_visibility(view.is_empty)
 
-    async def refresh() -> None:
+    async def refresh(*, at_once: bool = True) -> None:
         if live.status is None or not still_in(visitor):
             return
         async with view.busy:
             before, known, offered = view.key, view.known, (view.queries, view.query)
             try:
-                await view.look()
+                await view.look(at_once=at_once)
             except RefusedError as error:
                 say(str(error), bad=True)
                 return
@@ -95,7 +98,7 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
 
     async def look() -> None:
         if view.in_sight and not view.busy.locked():
-            await refresh()
+            await refresh(at_once=False)
 
     async def choose(event: GenericEventArguments) -> None:
         view.query = str(event.args)
@@ -128,6 +131,7 @@ class View:
     known: Readings = field(default_factory=dict)
     queries: Sequence[str] = ()
     how: str = ""
+    rested_s: float = 0.0
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -135,13 +139,17 @@ class View:
         """Whether no query runs."""
         return not self.queries
 
-    async def look(self) -> None:
-        """What runs now; places are found anew only if there is something else to be placed."""
+    async def look(self, *, at_once: bool = True) -> None:
+        """What runs now; places are found anew only if there is something else to be placed.
+
+        Unless it is to be `at_once`, that waits while it has just been done and takes long.
+        """
         graph, operators = await asyncio.gather(self.visitor.get("/graph"), self.visitor.get("/operators"))
         queries = sorted({query for node in graph["nodes"] for query in node["queries"]})
         query = self.query if self.query in queries else ""
         key = _shape(graph, query, self.opened)
-        if key != self.key:
+        if key != self.key and (at_once or time.monotonic() >= self.rested_s):
+            began_s = time.monotonic()
             self.picture = await asyncio.to_thread(
                 drawn,
                 graph["nodes"],
@@ -151,7 +159,8 @@ class View:
                 opened=self.opened,
                 lively=True,
             )
-        self.key, self.queries, self.query = key, queries, query
+            self.key, self.rested_s = key, (1 + REST) * time.monotonic() - REST * began_s
+        self.queries, self.query = queries, query
         self.known = readings(self.picture, graph, operators)
         self.how = f"Policy {graph['policy']}, threads {graph['scheduling']}, {len(graph['units'])} units"
 
