@@ -10,7 +10,7 @@ function cell(value) {
   if (typeof value === "number") return { text: Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(7))) };
   if (typeof value === "object") return { text: JSON.stringify(value) };
   const text = String(value);
-  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return { text: text.replace("T", " ").replace(/Z$|\+00:00$/, "").replace(/(\.\d{3})\d+$/, "$1") };
+  if (/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(text)) return { text: text.replace("T", " ").replace(/Z$|\+00:00$/, "").replace(/(\.\d{3})\d+$/, "$1"), time: true };
   return { text };
 }
 
@@ -32,7 +32,7 @@ export default {
         <table class="data"><thead><tr><th v-for="column in columns" :key="column.name" :class="{ n: column.numeric }" scope="col">
             {{ column.name }} <span class="type">{{ column.shown }}</span></th></tr></thead>
           <tbody><tr v-for="row in shown" :key="row.id" :class="{ fresh: row.fresh }">
-            <td v-for="(value, place) in row.cells" :key="place" :class="{ n: columns[place].numeric, none: value.none }">{{ value.text }}</td></tr>
+            <td v-for="(value, place) in row.cells" :key="place" :class="{ n: columns[place].numeric, none: value.none, time: value.time }">{{ value.text }}</td></tr>
           </tbody></table></div>
       <div v-else-if="told" class="empty"><h3>No row has come out yet</h3>
         <p>Rows are here as soon as they are committed; those of windows come when the watermark has passed their end.</p></div>
