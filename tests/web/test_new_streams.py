@@ -12,6 +12,7 @@ from penstock.web.new_streams import (
     holds_for,
     options_from,
     time_columns,
+    without_place,
 )
 
 FORM = NewStreamForm(
@@ -76,6 +77,12 @@ def test_columns_that_say_when_a_row_was() -> None:
         NewColumn("c", "date"),
     ]
     assert time_columns(columns) == ["b", "c"]
+
+
+def test_a_problem_without_the_place_in_a_statement_that_nobody_wrote() -> None:
+    assert without_place("line 1, column 15: no such path; write another\n  CREATE …\n  ^^^") == (
+        "no such path; write another"
+    )
 
 
 def test_options_a_line() -> None:

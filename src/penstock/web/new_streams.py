@@ -5,6 +5,7 @@ Names and options are checked by the API, which knows better; here is only what 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,6 +39,7 @@ FORMATS = {
     "rate": "Spark's rate source",
     "other": "another source of Spark's",
 }
+_PLACE = re.compile(r"^line \d+, column \d+: ")
 #: Types that can be the time of a row.
 _TIMES = ("timestamp", "timestamp_ntz", "date")
 
@@ -134,6 +136,11 @@ def holds_for(type_: str) -> str:
             return "uniform(1, 100)"
         case _:
             return ""
+
+
+def without_place(problem: str) -> str:
+    """What is wrong, without the line and the column of a statement that nobody here has written."""
+    return _PLACE.sub("", problem.partition("\n")[0])
 
 
 def options_from(text: str) -> dict[str, str]:

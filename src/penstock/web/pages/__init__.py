@@ -12,7 +12,18 @@ from fastapi.responses import RedirectResponse
 from nicegui import ui
 
 from penstock.web.live import Live
-from penstock.web.pages import graph, overview, query, register_stream, scheduler, sign_in, stream, streams
+from penstock.web.pages import (
+    experiment,
+    experiments,
+    graph,
+    overview,
+    query,
+    register_stream,
+    scheduler,
+    sign_in,
+    stream,
+    streams,
+)
 from penstock.web.visitor import Visitor, Visitors
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
@@ -28,6 +39,8 @@ PAGES: tuple[tuple[str, str, Show], ...] = (
     ("/scheduler", "Scheduler", scheduler.show),
     ("/graph", "Graph", graph.show),
     ("/queries/{query}", "Query", query.show),
+    ("/experiments", "Experiments", experiments.show),
+    ("/experiments/{experiment}", "Experiment", experiment.show),
 )
 
 

@@ -14,7 +14,14 @@ from nicegui import ui
 from penstock.errors import AccessError, PenstockError
 from penstock.server.security.roles import Role
 from penstock.web.live import Live
-from penstock.web.new_streams import FORMATS, NewColumn, NewStreamForm, options_from, time_columns
+from penstock.web.new_streams import (
+    FORMATS,
+    NewColumn,
+    NewStreamForm,
+    options_from,
+    time_columns,
+    without_place,
+)
 from penstock.web.parts.elements import (
     Check,
     Choice,
@@ -276,7 +283,7 @@ class Registering:
             filled = self._filled()
             made = await self.visitor.post("/streams", filled.body())
         except (RefusedError, ValueError) as error:
-            self._wrong.text = str(error)
+            self._wrong.text = without_place(str(error))
             self._wrong.set_visibility(True)
             return
         name = str(made["name"])

@@ -139,13 +139,19 @@ class OneStream:
                                 holds = options.get(f"columns.{one['name'].lower()}", "")
                                 time_ = "the time of a row" if one["name"] == self.known["time"] else ""
                                 text("td", " · ".join(part for part in (time_, holds) if part), "muted small")
-            rest = {
-                name: value
-                for name, value in self.known["options"].items()
-                if not name.startswith("columns.")
-            }
-            if rest:
-                facts(rest).style("margin-top: 14px")
+            self._options = box().style("margin-top: 14px")
+        self._show_options()
+
+    def _show_options(self) -> None:
+        self._options.clear()
+        with self._options:
+            facts(
+                {
+                    name: value
+                    for name, value in self.known["options"].items()
+                    if not name.startswith("columns.")
+                }
+            )
 
     def _has_notes(self, options: Mapping[str, str]) -> bool:
         return bool(self.known["time"]) or any(name.startswith("columns.") for name in options)
@@ -154,7 +160,8 @@ class OneStream:
 
     def _draw_pace(self) -> None:
         pace = pace_of(self.known)
-        with panel("Pace" if pace is not None else "Heartbeat") as around:
+        beats = self.known["format"] == "push" and bool(self.known["time"])
+        with panel("Heartbeat" if beats else "Pace") as around:
             if pace is not None:
                 self._slider = RateSlider(
                     "rows a second", pace.per_s, self._set_rate, disabled=bool(self.why)
@@ -162,13 +169,13 @@ class OneStream:
                 self._pace_words = text("p", self._pace_text(), "muted small").style("margin-top: 8px")
                 if self.why:
                     text("p", f"To change it, {self.why}.", "muted small")
-            elif self.known["format"] == "push" and self.known["time"]:
+            elif beats:
                 with box("stack"):
                     text(
                         "p",
                         "Promises that no row before a time will be pushed: windows that wait go on.",
                     )
-                    self._heartbeat = TextField("no row before (UTC)", moment(time.time()))
+                    self._heartbeat = TextField("no row before (UTC)", placeholder=moment(time.time()))
                     with box("line"):
                         disable(button("Send the heartbeat", self._send_heartbeat), self.why)
             else:
@@ -197,10 +204,14 @@ class OneStream:
             say(str(error), bad=True)
         pace = pace_of(self.known)
         self._slider.take(pace.per_s if pace else None)
+        self._show_options()
         self._pace_words.text = self._pace_text()
 
     async def _send_heartbeat(self) -> None:
         at = self._heartbeat.value.strip()
+        if not at:
+            self._heartbeat.wrong = "write a time, such as the one that is shown"
+            return
         try:
             body = {"time": float(at) if at.replace(".", "", 1).isdecimal() else at}
             await self.visitor.post(f"/streams/{named(self.name)}/heartbeat", body)

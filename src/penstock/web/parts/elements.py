@@ -43,6 +43,11 @@ def attributes(element: AnyElement, **given: Any) -> AnyElement:
     return element
 
 
+#: What is typed becomes the value that the browser draws the control with, whenever anything is drawn again:
+#: `element` is what NiceGUI knows of the control there.
+_TYPED = "(event) => { element.props.value = event.target.value; emit(event.target.value); }"
+
+
 class Field:
     """A labelled control with a value; `wrong` is what is the matter with it."""
 
@@ -54,12 +59,14 @@ class Field:
         with box("field", "label") as self.around:
             text("span", label, "label")
             self.control = Element(tag).classes("input")
-            if hint:
-                text("span", hint, "hint")
+            described = [text("span", hint, "hint")] if hint else []
             self._wrong = text("span", "", "wrong").props("role=alert")
             self._wrong.set_visibility(False)
+        # By the element around it, its hint and the choices of a select would be a part of its name.
+        about = " ".join(one.html_id for one in (*described, self._wrong))
+        attributes(self.control, aria_label=label, aria_describedby=about)
         self.control.props["value"] = value
-        self.control.on("input", self._typed, js_handler="(event) => emit(event.target.value)")
+        self.control.on("input", self._typed, js_handler=_TYPED)
 
     def _typed(self, event: Any) -> None:
         self._value = self.read(event.args)

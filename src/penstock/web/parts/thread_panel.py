@@ -126,7 +126,9 @@ class PartitionSheet:
             self._name = TextField("name", placeholder="such as slow", hint="rest is what no other names")
             self._queries = TextField("queries", hint="with commas between")
             self._operators = TextField("operators", hint="by the names that EXPLAIN shows")
-            self._policy = TextField("policy", placeholder="the policy of all", hint="such as chain")
+            self._policy = TextField(
+                "policy of its own", placeholder="the policy of all", hint="such as chain"
+            )
             self._priority = TextField("priority", "1", hint="its share of the workers, while it has work")
             self._wrong = text("p", "", "wrong").props("role=alert")
             with box("line"):
