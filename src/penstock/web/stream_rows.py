@@ -57,13 +57,14 @@ def moment(at_s: float | None) -> str:
         return f"{at_s:g} s"
 
 
-def readers(caller: Caller, queries: Mapping[str, Any], stream: str) -> list[str]:
-    """The caller's queries that read a stream, by full name, and are not over."""
-    return sorted(
-        caller.plain(name)
-        for name, one in queries.items()
-        if caller.scope.owns(name) and not one["stopped"] and stream in one["reads"]
-    )
+def readers(caller: Caller, queries: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The caller's queries that are not over, in order, by the full name of each stream that they read."""
+    found: dict[str, list[str]] = {}
+    for full, one in queries.items():
+        if caller.scope.owns(full) and not one["stopped"]:
+            for stream in one["reads"]:
+                found.setdefault(stream, []).append(caller.plain(full))
+    return {stream: sorted(names) for stream, names in found.items()}
 
 
 def trouble(now: Mapping[str, Any]) -> str:
@@ -110,12 +111,13 @@ class StreamFeed:
     def news(self, caller: Caller, catalog: Mapping[str, Any], status: Mapping[str, Any]) -> dict[str, Any]:
         """Rows that are others than before, rates since then, and names that went."""
         rows, points, seen = {}, {}, set()
+        reading = readers(caller, catalog.get("queries", {}))
         for full, known in catalog.get("streams", {}).items():
             if not caller.scope.owns(full):
                 continue
             name = caller.plain(full)
             seen.add(name)
-            by = readers(caller, catalog.get("queries", {}), full)
+            by = reading.get(full, [])
             made = row(caller, full, known, status["streams"].get(full, {}), by)
             if self.known.get(name) != made:
                 rows[name] = self.known[name] = made

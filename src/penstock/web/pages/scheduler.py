@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -23,8 +24,8 @@ from penstock.web.parts.scheduling import ControlEvents, OperatorTable
 from penstock.web.parts.thread_panel import ThreadPanel
 from penstock.web.visitor import RefusedError, Visitor
 
-#: Seconds between two looks at the operators, which are many.
-_OPERATORS_S = 3.0
+#: Seconds between two looks at the operators, or so many times what a look takes: they may be many.
+_OPERATORS_S, _TIMES = 3.0, 50.0
 _CHARTS: tuple[tuple[str, str, Unit, str], ...] = (
     ("Latency", "mean of all queries", "latency", "latency_s"),
     ("Memory", "queues and windows", "memory", "memory_bytes"),
@@ -48,7 +49,7 @@ class Scheduler:
     def __init__(self, visitor: Visitor, live: Live) -> None:
         self.visitor, self.live = visitor, live
         self._why = forbidden(visitor, Role.ADMIN)
-        self._told_s = 0.0
+        self._told_s = self._next_s = 0.0
         self._operators = OperatorFeed()
 
     async def draw(self) -> None:
@@ -107,12 +108,14 @@ class Scheduler:
         return {"at": at_s, "points": fresh, "marks": marks}
 
     async def _look_at_operators(self) -> None:
-        if self.live.status is None:
+        began_s = time.monotonic()
+        if self.live.status is None or began_s < self._next_s:
             return
         try:
             found = await self.visitor.get("/operators")
         except RefusedError:
             return
+        self._next_s = began_s + _TIMES * (time.monotonic() - began_s)
         news = self._operators.news(found)
         self._has_operators(bool(found))
         if news["rows"] or news["gone"]:

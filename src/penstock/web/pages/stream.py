@@ -272,7 +272,7 @@ class OneStream:
             return
         level, words = _STATES.get(now["state"], ("unknown", now["state"]))
         catalog = await self.visitor.visitors.backend.catalog()
-        by = readers(self.visitor.caller(), catalog.get("queries", {}), self.full)
+        by = readers(self.visitor.caller(), catalog.get("queries", {})).get(self.full, [])
         if now["state"] == "waiting" and not by:
             words = "not read yet"
         self._put("state", words)

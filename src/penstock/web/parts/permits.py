@@ -11,7 +11,7 @@ from penstock.web.visitor import Visitor
 def forbidden(visitor: Visitor, role: Role) -> str:
     """Why whoever looks may not do what takes a role; empty if they may."""
     mine = visitor.caller().identity.role
-    return "" if mine >= role else f"this takes the role {role.label}, and you have {mine.label}"
+    return "" if mine >= role else f"it takes the role {role.label}, and you have {mine.label}"
 
 
 def disable(control: Any, why: str) -> Any:
