@@ -122,6 +122,15 @@ def test_a_box_of_many_results_can_be_opened_and_closed() -> None:
     opened = [one for one in drawn(*shared_by(9), opened={"j"})["nodes"] if one["kind"] == "sink"]
     assert [(one["title"], one["fold"], one["folded"]) for one in opened][:1] == [("q0", "j", False)]
     assert len(opened) == 9
+    assert by_id(drawn(*shared_by(9)))["j"]["fold"] == "j"
+
+
+def test_results_that_come_with_those_of_others_are_a_part() -> None:
+    def parts(picture: dict[str, Any]) -> set[bool]:
+        return {one["part"] for one in picture["nodes"] if one["kind"] == "sink"}
+
+    assert parts(drawn(NODES, EDGES)) == parts(drawn(*shared_by(9))) == {False}
+    assert parts(drawn(*shared_by(2))) == parts(drawn(*shared_by(9), query="q1")) == {True}
 
 
 def test_partitions_are_lanes_if_there_are_several() -> None:

@@ -28,6 +28,7 @@ MARGIN = 0.25
 
 E = TypeVar("E", bound=Hashable)
 _NO_LANES: Mapping[str, int] = MappingProxyType({})
+_ALL_ALIKE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class _Cell:
 
     layer: int
     room: float
+    weight: float
     lane: int | None
     y: float = 0.0
     left: list[_Cell] = field(default_factory=list)
@@ -69,20 +71,22 @@ def placed(
     *,
     last: Collection[str] = (),
     lanes: Mapping[str, int] = _NO_LANES,
+    rooms: Mapping[str, float] = _ALL_ALIKE,
     sweeps: int = SWEEPS,
 ) -> Layering[E]:
     """Places for nodes of these names; each edge is from the first of its two to the second.
 
-    Nodes `last` stand in the last layer. A node without a lane must read nothing. The time this takes goes
+    Nodes `last` stand in the last layer. A node without a lane must read nothing. `rooms`
+    are of nodes that take more or less than 1. The time this takes goes
     with the `sweeps`, and with how many nodes and bends there are.
     """
     depth = _depths(names, edges.values(), last)
     layers: list[list[_Cell]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    cells = {name: _put(layers, depth[name], 1.0, lanes.get(name)) for name in names}
+    cells = {name: _put(layers, depth[name], rooms.get(name, 1.0), 1.0, lanes.get(name)) for name in names}
     chains: dict[E, list[_Cell]] = {}
     for edge, (start, end) in edges.items():
         passed = range(depth[start] + 1, depth[end])
-        bends = [_put(layers, layer, BEND, lanes.get(end)) for layer in passed]
+        bends = [_put(layers, layer, BEND, LEVEL, lanes.get(end)) for layer in passed]
         chains[edge] = [cells[start], *bends, cells[end]]
     for chain in chains.values():
         for one, other in pairwise(chain):
@@ -131,8 +135,8 @@ def _depths(
     return {name: deepest if name in last else at for name, at in depth.items()}
 
 
-def _put(layers: list[list[_Cell]], layer: int, room: float, lane: int | None) -> _Cell:
-    cell = _Cell(layer, room, lane)
+def _put(layers: list[list[_Cell]], layer: int, room: float, weight: float, lane: int | None) -> _Cell:
+    cell = _Cell(layer, room, weight, lane)
     layers[layer].append(cell)
     return cell
 
@@ -194,8 +198,7 @@ def _level(layer: Sequence[_Cell], least: float = float("-inf"), most: float = f
         # A cell's place less the room above it: these must not decrease, and that is all.
         wish = _mean([*cell.left, *cell.right], cell.y) - offset - cell.room / 2
         offset += cell.room
-        weight = LEVEL if cell.room < 1.0 else 1.0
-        blocks.append((weight * wish, weight, [cell]))
+        blocks.append((cell.weight * wish, cell.weight, [cell]))
         while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
             total, weight, cells = blocks.pop()
             total_above, weight_above, above = blocks.pop()

@@ -15,8 +15,8 @@ from typing import Any
 from penstock.explain.layering import Layering, placed
 from penstock.web.operator_texts import readable
 
-#: Pixels: a box, lower without figures in it, and from one box to the next.
-WIDTH, HEIGHT, LOW = 232, 80, 62
+#: Pixels: a box, lower without figures in it or with a name only, and from one box to the next.
+WIDTH, HEIGHT, LOW, SMALL = 232, 80, 62, 44
 ACROSS, BETWEEN = 336, 22
 MARGIN = 28
 #: Letters and lines of an operator's text in its box.
@@ -52,8 +52,9 @@ def drawn(
     The picture has `width` and `height`, and
 
     - `nodes`: `id`, `kind`, `title`, `text` (with the queries' names for columns), `lines` (that in short),
-      `queries`, `units`, `grounds` (their hues), `fold` (of a box for results that may be one or many: the
-      operator to open or close), `folded` (whether it is many in one), `x`, `y` (the middle), `w`, `h`
+      `queries`, `units`, `grounds` (their hues), `fold` (of an operator with many results, and of them: the
+      operator to open or close), `folded` (whether they are one box), `part` (of one query's results that
+      come with those of others), `x`, `y` (the middle), `w`, `h`
     - `edges`: `id`, `from`, `to`, `path`, `span` (top and bottom), `hue` (of the unit that runs both ends,
       None across a queue), `queue` (where its length is written, None if it is none),
       `port` (of a split)
@@ -65,16 +66,17 @@ def drawn(
     boxes, links = _folded(shown, lines, query, opened)
     lanes = _lanes(boxes, links, list(units))
     number = {lane: place for place, lane in enumerate(sorted(set(lanes.values())))}
+    height = HEIGHT if lively else LOW
+    small = (SMALL + BETWEEN) / (height + BETWEEN)
     layering = placed(
         [one["id"] for one in boxes],
         {one["id"]: (one["from"], one["to"]) for one in links},
         last={one["id"] for one in boxes if one["kind"] == "sink"},
         lanes={name: number[lane] for name, lane in lanes.items()},
+        rooms={one["id"]: small for one in boxes if one["kind"] in ("source", "sink")},
         sweeps=24 if len(boxes) < MANY else 10,
     )
-    return _Pen(layering, HEIGHT if lively else LOW).picture(
-        boxes, links, {at: name for name, at in number.items()}
-    )
+    return _Pen(layering, height).picture(boxes, links, {at: name for name, at in number.items()})
 
 
 def hue_of(unit: int) -> int:
@@ -94,38 +96,37 @@ def _folded(
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Boxes and lines: the results of one operator are boxes of their own, or one box if they are many."""
     of = {one["name"]: one for one in nodes}
-    results: dict[str, dict[str, None]] = {}
+    results: dict[str, dict[str, bool]] = {}
     for edge in edges:
         if of[edge["to"]]["kind"] == "sink":
-            results.setdefault(edge["from"], {}).update(dict.fromkeys(_results(of[edge["to"]], query)))
-    boxes = [_box(one) for one in nodes if one["kind"] != "sink"]
+            found = _results(of[edge["to"]])
+            shown = [query] if query else found
+            results.setdefault(edge["from"], {}).update(dict.fromkeys(shown, len(found) > 1))
+    boxes = {one["name"]: _box(one) for one in nodes if one["kind"] != "sink"}
     links = [_link(one) for one in edges if of[one["to"]]["kind"] != "sink"]
-    for operator, found in results.items():
-        names = list(found)
-        apart = len(names) <= APART or operator in opened
-        for group in [[name] for name in names] if apart else [names]:
-            at = f"{operator}>{group[0] if apart else ''}"
-            title = group[0] if apart else f"{len(group)} queries"
-            boxes.append(
-                {
-                    "id": at,
-                    "kind": "sink",
-                    "title": title,
-                    "text": "",
-                    "queries": group,
-                    "units": [],
-                    "fold": operator if len(names) > APART else None,
-                    "folded": not apart,
-                }
-            )
+    for operator, those in results.items():
+        folded = len(those) > APART and operator not in opened
+        fold = operator if len(those) > APART else None
+        boxes[operator] |= {"fold": fold, "folded": folded}
+        for group in [list(those)] if folded else [[name] for name in those]:
+            at = f"{operator}>{'' if folded else group[0]}"
+            boxes[at] = {
+                "id": at,
+                "kind": "sink",
+                "title": f"{len(group)} queries" if folded else group[0],
+                "text": "",
+                "queries": group,
+                "units": [],
+                "fold": fold,
+                "folded": folded,
+                "part": not folded and those[group[0]],
+            }
             links.append({"id": at, "from": operator, "to": at, "input": 0, "queued": False, "port": None})
-    return boxes, links
+    return list(boxes.values()), links
 
 
-def _results(sink: Node, query: str) -> list[str]:
+def _results(sink: Node) -> list[str]:
     """The queries whose results leave here; a plan that nobody runs has its sink's name only."""
-    if query:
-        return [query]
     return list(sink.get("queries", ())) or [sink["text"].removeprefix("sink ").partition(":")[0] or "result"]
 
 
@@ -141,6 +142,7 @@ def _box(node: Node) -> dict[str, Any]:
         "units": list(node.get("units", ())),
         "fold": None,
         "folded": False,
+        "part": False,
     }
 
 
@@ -211,7 +213,7 @@ class _Pen:
             "x": x,
             "y": y,
             "w": WIDTH,
-            "h": 44 if small else self._height,
+            "h": SMALL if small else self._height,
         }
 
     def _arrivals(self, links: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:

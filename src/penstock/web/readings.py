@@ -34,8 +34,8 @@ def readings(
     """Figures of a picture's boxes and queues, out of GET /graph and GET /operators.
 
     Of a box: what GET /operators says of it, its `rate` (rows a second that come in, of a stream or of
-    results that pass by) and the `policy` of its unit. Of an edge with a queue: `rows`, `batches`, `bytes`
-    and `oldest_s`.
+    results that pass by, unless only some of them are of its query) and the `policy` of its unit. Of an edge
+    with a queue: `rows`, `batches`, `bytes` and `oldest_s`.
     """
     known = {one["name"]: one for one in operators}
     policies = {one["unit"]: one["policy"] for one in graph["units"]}
@@ -52,10 +52,12 @@ def readings(
     for edge in picture["edges"]:
         inputs[edge["to"]] = inputs.get(edge["to"], 0) + 1
     kinds = {node["id"]: node["kind"] for node in picture["nodes"]}
+    parts = {node["id"] for node in picture["nodes"] if node["part"]}
     for edge in picture["edges"]:
         start, end = known.get(edge["from"]), known.get(edge["to"])
         if kinds[edge["to"]] == "sink" and start is not None:
-            found[edge["to"]] = {"rate": _short(start["rate_per_s"] * start["selectivity"])}
+            if edge["to"] not in parts:
+                found[edge["to"]] = {"rate": _short(start["rate_per_s"] * start["selectivity"])}
         elif kinds[edge["from"]] == "source" and end is not None and inputs[edge["to"]] == 1:
             found[edge["from"]] = {"rate": _short(end["rate_per_s"])}
     return found | _queues(picture, graph)

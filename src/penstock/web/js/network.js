@@ -3,10 +3,11 @@
 
 import { bytes, count, rate, seconds, share } from "penstock-ui";
 
-const LEAST = 0.08;
+const LEAST = 0.02;
 const MOST = 2.5;
 // A scale at which texts can be read, and one from which on they are left out.
 const READABLE = 0.75;
+const SMALLEST = 0.62;
 const FAR = 0.5;
 const TINY = 0.2;
 // With more boxes than this, only those in sight are in the document.
@@ -59,7 +60,7 @@ export default {
                 <rect class="box" :width="node.w" :height="node.h" :rx="node.kind === 'source' || node.kind === 'sink' ? 22 : 7"></rect>
                 <template v-if="node.kind === 'source' || node.kind === 'sink'">
                   <text class="name" :x="node.w / 2" :y="node.h / 2 + (aside(node) ? -2 : 5)">{{ cut(node.title, 26) }}</text>
-                  <text class="big" :x="node.w / 2" :y="node.h / 2 + 9">{{ cut(node.title, 15) }}</text>
+                  <text class="big" :x="node.w / 2" :y="node.h / 2 + 9">{{ cut(node.title, 14) }}</text>
                   <text v-if="aside(node)" class="aside" :x="node.w / 2" :y="node.h / 2 + 14">{{ aside(node) }}</text>
                 </template>
                 <template v-else>
@@ -88,15 +89,15 @@ export default {
             <rect class="here" ref="here"></rect>
           </svg>
         </div>
-        <aside v-if="node" class="network-details" aria-label="Details" :id="after" tabindex="-1" ref="details">
+        <div v-if="node" class="network-details" role="region" aria-label="Details" :id="after" tabindex="-1" ref="details">
           <div class="line"><h2 class="grow">{{ heading(node) }}</h2>
             <button type="button" class="button quiet" aria-label="Close the details" @click="close">✕</button></div>
           <p v-if="node.text" class="mono small text">{{ node.text }}</p>
           <dl v-if="facts.length" class="facts">
             <template v-for="[name, value] in facts" :key="name"><dt>{{ name }}</dt><dd class="number">{{ value }}</dd></template>
           </dl>
-          <div v-if="node.fold"><button type="button" class="button" @click="$emit('open', node.fold)">
-            {{ node.folded ? "Show each in the graph" : "Show them as one" }}</button></div>
+          <div v-if="node.fold"><button type="button" class="button" @click="open(node)">
+            {{ node.folded ? "Show each query in the graph" : "Show the queries as one" }}</button></div>
           <a v-if="node.kind === 'source' && !compact" class="button" href="/streams">All streams</a>
           <template v-if="node.queries.length">
             <h3>{{ node.queries.length === 1 ? "Serves one query" : "Serves " + node.queries.length + " queries" }}</h3>
@@ -105,8 +106,8 @@ export default {
             <ul class="network-queries"><li v-for="name in listed" :key="name">
               <a :href="'/queries/' + encodeURIComponent(name)">{{ name }}</a></li></ul>
           </template>
-        </aside>
-        <span v-else :id="after" tabindex="-1"></span>
+        </div>
+        <span v-else :id="after" tabindex="-1" class="hidden-to-eyes"></span>
       </div>
     </section>`,
   props: { initial: Object, label: String, compact: Boolean, queries: Array, query: String, first: Object },
@@ -122,6 +123,7 @@ export default {
     this.view = { x: 0, y: 0, k: 1 };
     this.pointers = new Map();
     this.moved = false;
+    this.opening = "";
     this.fitted = true;
   },
   mounted() {
@@ -179,7 +181,7 @@ export default {
       const operators = this.picture.nodes.filter((node) => node.kind !== "source" && node.kind !== "sink").length;
       if (this.only) {
         const shared = this.picture.nodes.filter((node) => this.isShared(node)).length;
-        return `${count(operators)} ${operators === 1 ? "operator" : "operators"}${shared ? `, ${shared} of them shared` : ""}`;
+        return `${count(operators)} ${operators === 1 ? "operator" : "operators"}${shared ? `, ${shared === operators ? "all" : `${shared} of them`} shared` : ""}`;
       }
       const queries = new Set(this.picture.nodes.flatMap((node) => node.queries)).size;
       return `${count(operators)} ${operators === 1 ? "operator" : "operators"} for ${count(queries)} ${queries === 1 ? "query" : "queries"}`;
@@ -221,7 +223,15 @@ export default {
     draw(picture) {
       const sameShape = this.picture.nodes.length && picture.nodes.some((node) => this.of.has(node.id));
       this.picture = picture;
-      if (this.chosen && !this.of.has(this.chosen)) this.chosen = "";
+      const opened = this.of.get(this.opening);
+      this.opening = "";
+      if (opened) {
+        this.chosen = opened.id;
+        this.fitted = false;
+        this.$nextTick(() => this.centre(opened));
+        return;
+      }
+      if (!this.of.has(this.chosen)) this.chosen = "";
       this.$nextTick(() => (sameShape && !this.fitted ? this.show() : this.begin()));
     },
     offer(names, name) { this.choices = names; this.only = name; },
@@ -239,6 +249,10 @@ export default {
       window.history.replaceState(window.history.state, "", here);
       this.$emit("choose", name);
     },
+    open(node) {
+      this.opening = node.fold;
+      this.$emit("open", node.fold);
+    },
     // What is written.
     cut(text, letters) { return text.length > letters ? `${text.slice(0, letters - 1)}…` : text; },
     passes(value) { return value > 1.005 ? `${count(value)} rows for each` : share(value); },
@@ -250,7 +264,7 @@ export default {
     },
     figures(node) {
       const one = this.readings[node.id];
-      const parts = one.measured ? [`${seconds(one.cost_s)}/row`, one.selectivity > 1.005 ? `×${count(one.selectivity)} rows` : `${one.selectivity > 0 && one.selectivity < 0.001 ? "< 0.1 %" : share(one.selectivity)} pass`] : ["not measured yet"];
+      const parts = one.measured ? [`${seconds(one.cost_s)}/row`, one.selectivity > 1.005 ? `×${count(one.selectivity)} rows` : `${one.selectivity > 0 && one.selectivity < 0.001 ? "<0.1 %" : share(one.selectivity)} pass`] : ["not measured yet"];
       if (one.state_bytes) parts.push(bytes(one.state_bytes));
       return parts.join(" · ");
     },
@@ -313,11 +327,16 @@ export default {
     // All of it if it can be read so, otherwise its beginning.
     begin() {
       if (this.compact) {
-        const scale = Math.max(READABLE, Math.min(1, this.room().width / this.picture.width));
+        const across = Math.min(1, this.room().width / this.picture.width);
+        const scale = across < SMALLEST ? READABLE : across;
         this.compactHeight = Math.max(90, Math.min(460, Math.ceil(this.picture.height * scale)));
-        this.$nextTick(() => this.settle(Math.max(READABLE, this.whole())));
-      } else this.settle(Math.max(READABLE, this.whole()));
+        this.$nextTick(() => this.settle(this.readable()));
+      } else this.settle(this.readable());
       this.fitted = true;
+    },
+    readable() {
+      const whole = this.whole();
+      return whole < SMALLEST ? READABLE : whole;
     },
     whole() {
       const { width, height } = this.room();
