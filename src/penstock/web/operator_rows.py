@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 
-def operator_rows(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Each operator with its share of the work: what its rows cost in a second, of what all rows cost."""
+def operator_rows(operators: Iterable[Mapping[str, Any]], texts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Each operator with its share of the work: what its rows cost in a second, of what all rows cost.
+
+    `texts` say what they do in the names of their readers, as far as that is known.
+    """
     known = list(operators)
     loads = [(one["rate_per_s"] or 0.0) * (one["cost_s"] or 0.0) for one in known]
     total = sum(loads)
@@ -15,7 +18,7 @@ def operator_rows(operators: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]
         {
             "name": one["name"],
             "kind": one["kind"],
-            "text": one["text"],
+            "text": texts.get(one["name"], one["text"]),
             "queries": list(one["queries"]),
             "units": list(one["units"]),
             "partition": one["partition"],
@@ -44,11 +47,13 @@ class OperatorFeed:
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
+        self.some = False  # whether there is any
 
-    def news(self, operators: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    def news(self, operators: Iterable[Mapping[str, Any]], texts: Mapping[str, str]) -> dict[str, Any]:
         """Rows that are others than before, and names that went."""
-        now = {one["name"]: one for one in operator_rows(operators)}
+        now = {one["name"]: one for one in operator_rows(operators, texts)}
         rows = [one for name, one in now.items() if self._known.get(name) != one]
         gone = [name for name in self._known if name not in now]
         self._known = now
+        self.some = bool(now)
         return {"rows": rows, "gone": gone}

@@ -15,6 +15,7 @@ from penstock.server.security.roles import Role
 from penstock.web.control_sentences import told
 from penstock.web.live import WATCHED_S, Live
 from penstock.web.operator_rows import OperatorFeed, short
+from penstock.web.operator_texts import readable
 from penstock.web.parts.charts import TimeChart, Unit
 from penstock.web.parts.elements import Choice, box, button, empty, link, panel, text
 from penstock.web.parts.frame import frame, still_in
@@ -51,12 +52,13 @@ class Scheduler:
         self._why = forbidden(visitor, Role.ADMIN)
         self._told_s = self._next_s = 0.0
         self._operators = OperatorFeed()
+        self._texts: Mapping[str, str] = {}
 
     async def draw(self) -> None:
         """Everything, and looks from then on."""
         policies = await self.visitor.get("/policies")
         now = await self.visitor.get("/scheduling")
-        first = self._operators.news(await self.visitor.get("/operators"))
+        first = await self._operator_news()
         points = self._points()
         with box("panels three"):
             self._charts = []
@@ -112,15 +114,21 @@ class Scheduler:
         if self.live.status is None or began_s < self._next_s:
             return
         try:
-            found = await self.visitor.get("/operators")
+            news = await self._operator_news()
         except RefusedError:
             return
         self._next_s = began_s + _TIMES * (time.monotonic() - began_s)
-        news = self._operators.news(found)
-        self._has_operators(bool(found))
+        self._has_operators(self._operators.some)
         if news["rows"] or news["gone"]:
             self._table.take(news)
         await self._threads.reload()
+
+    async def _operator_news(self) -> dict[str, Any]:
+        found = await self.visitor.get("/operators")
+        if any(one["name"] not in self._texts for one in found):
+            graph = await self.visitor.get("/graph")
+            self._texts = readable(graph["nodes"], graph["edges"])
+        return self._operators.news(found, self._texts)
 
     def _has_operators(self, some: bool) -> None:
         self._some.set_visibility(some)
@@ -146,12 +154,11 @@ class Scheduler:
         self._said.text = "reading …"
         try:
             answered = await self.visitor.respond("GET", "/control-log", parameters={"minutes": minutes})
-            operators = {one["name"]: one["text"] for one in await self.visitor.get("/operators")}
         except RefusedError as error:
             self._said.text = str(error)
             return
         lines = answered.content.splitlines()
-        log = await anyio.to_thread.run_sync(partial(told, lines, operators))
+        log = await anyio.to_thread.run_sync(partial(told, lines, self._texts))
         self._said.text = f"{sum(log.counts.values()):,} events; the newest of each kind are shown"
         self._events.take(log)
 
