@@ -52,7 +52,7 @@ def _say(line: dict[str, Any]) -> None:
 
 
 def _end_with_the_server() -> None:
-    while sys.stdin.buffer.read(1):
+    while os.read(0, 1):  # a buffer would be locked at the interpreter's end
         pass
     os.killpg(0, signal.SIGKILL)
 

@@ -13,6 +13,8 @@ from nicegui import ui
 
 from penstock.web.live import Live
 from penstock.web.pages import (
+    experiment,
+    experiments,
     graph,
     overview,
     query,
@@ -37,6 +39,8 @@ PAGES: tuple[tuple[str, str, Show], ...] = (
     ("/scheduler", "Scheduler", scheduler.show),
     ("/graph", "Graph", graph.show),
     ("/queries/{query}", "Query", query.show),
+    ("/experiments", "Experiments", experiments.show),
+    ("/experiments/{experiment}", "Experiment", experiment.show),
 )
 
 
