@@ -49,6 +49,7 @@ def play(
         try:
             with House(policies, err, master=master, conf=conf) as house, house.opened() as engine:
                 house.move_in(engine, seconds_s)
+                house.spend_the_evening(engine)
                 return house.watched(engine, seconds_s, live=live)
         except Stop:
             raise KeyboardInterrupt from None  # before the day began there is nothing to report
@@ -110,11 +111,12 @@ class House:
         )
 
     def move_in(self, engine: Engine, seconds_s: float, *, pauses: bool = False) -> None:
-        """The streams and queries, and the evening before.
-
-        Jobs are planned anew by each engine and get faster for a while, which is no policy's doing.
-        """
+        """The streams and queries."""
         engine.execute(statements(seconds_s, self._before_s, pauses=pauses))
+
+    def spend_the_evening(self, engine: Engine) -> None:
+        """The evening before: jobs are planned anew by each engine and get faster for a while, which is no
+        policy's doing."""
         self._err.print(f"the evening before, {self._before_s:.0f} s …", highlight=False)
         engine.run(self._before_s)
 

@@ -65,23 +65,26 @@ def play_with_page(
                 if live and not once:
                     _open_browser(page.url)
                 house.move_in(engine, seconds_s, pauses=True)
-                engine.confine(confinement_of(page.settings))
+                page.changed()
+                engine.confine(confinement_of(page.settings))  # what the page says may reach no file
+                house.spend_the_evening(engine)
                 day = house.watched(engine, seconds_s, live=live, pauses=True, where=page.url)
                 shown(day)
                 if not (once or day.stopped):
-                    _go_on(engine, page.url, err)
+                    _go_on(engine, page, err)
         except Stop:
             raise KeyboardInterrupt from None  # before the day began there is nothing to report
 
 
-def _go_on(engine: Engine, url: str, err: Console) -> None:
+def _go_on(engine: Engine, page: PageBeside, err: Console) -> None:
     """Ordinary hours, until somebody stops them."""
     try:
         try:
             engine.execute(going_on(engine.catalog.streams))
+            page.changed()
         except SourceError as error:  # somebody was at it with the page in this moment
             teller(err)(str(error))
-        err.print(f"\n[bold]The house goes on[/], and the page with it: [bold]{url}[/]", highlight=False)
+        err.print(f"\n[bold]The house goes on[/], and the page with it: [bold]{page.url}[/]", highlight=False)
         for line in _TRIES:
             err.print(f"  {line}", highlight=False)
         err.print("Ctrl-C ends it.", highlight=False)

@@ -118,6 +118,8 @@ class Backend:
             for events in self._published.values():
                 for event in events:
                     event.set()
+        elif notice.what == "changed":  # not by way of this process
+            self._catalog = self._status = None
         elif notice.what == "published":
             for event in self._published.get(notice.fields["directory"], ()):
                 event.set()

@@ -71,8 +71,15 @@ class PageBeside:
 
     def published(self, directory: str, name: str) -> None:
         """A file with results is there; from any thread."""
+        self._notify(Notice("published", {"directory": directory, "file": name}))
+
+    def changed(self) -> None:
+        """This process has created, changed or dropped something, which nobody else knows."""
+        self._notify(Notice("changed", {}))
+
+    def _notify(self, notice: Notice) -> None:
         for host in self._hosts:
-            host.notify(Notice("published", {"directory": directory, "file": name}))
+            host.notify(notice)
 
     @contextmanager
     def reaching(self, engine: Engine) -> Iterator[None]:
