@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -30,13 +31,21 @@ class Guard:
     """Around the whole application."""
 
     def __init__(
-        self, app: ASGIApp, backend: Backend, body_s: float = BODY_S, whole_body_s: float = WHOLE_BODY_S
+        self,
+        app: ASGIApp,
+        backend: Backend,
+        body_s: float = BODY_S,
+        whole_body_s: float = WHOLE_BODY_S,
+        headers: Mapping[str, str] = API_HEADERS,
     ) -> None:
-        self._app, self._backend = app, backend
+        self._app, self._backend, self._given_headers = app, backend, headers
         self._body_s, self._whole_body_s = body_s, whole_body_s
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
+        if scope["type"] == "websocket":
+            await self._socket(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -81,9 +90,23 @@ class Guard:
         finally:
             self._audit(scope, outcome or 499)
 
+    async def _socket(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A socket of a page: what comes through it changes things, so it is not opened for other sites."""
+        headers = {key.lower(): value for key, value in Headers(scope=scope).items()}
+        try:
+            self._backend.origins.check("POST", headers)
+        except AccessError as error:
+            scope.setdefault("state", {})["refusal"] = str(error)
+            scope["method"] = "SOCKET"
+            self._audit(scope, error.status)
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        await self._app(scope, receive, send)
+
     def _add_headers(self, message: Message) -> None:
         headers = MutableHeaders(scope=message)
-        given = {**API_HEADERS, **TLS_HEADERS} if self._backend.settings.server.tls else API_HEADERS
+        tls = TLS_HEADERS if self._backend.settings.server.tls else {}
+        given = {**self._given_headers, **tls}
         for name, value in given.items():
             headers.setdefault(name, value)
 

@@ -1,4 +1,4 @@
-"""The HTTP process: `python -m penstock.server.http.process`, started by the supervisor."""
+"""What the HTTP process does; `penstock.web.process`, which the supervisor starts, adds the page to it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import asyncio
 import os
 import socket
 import sys
+from collections.abc import Callable
 
 import uvicorn
+from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from penstock.errors import PenstockError
 from penstock.server.channel.link import SocketLink
@@ -27,8 +30,15 @@ _GRACE_S = 3
 _MOST_CONNECTIONS = 2000
 
 
-def main() -> None:
-    """Serves until it is told to stop, or the supervisor is gone."""
+Complete = Callable[[FastAPI, Backend], ASGIApp]
+
+
+def _as_it_is(app: FastAPI, _: Backend) -> ASGIApp:
+    return app
+
+
+def main(complete: Complete = _as_it_is) -> None:
+    """Serves until it is told to stop, or the supervisor is gone; `complete` adds what goes with the API."""
     settings = first_settings()
     path = StateLayout(settings.server.state).socket
     try:
@@ -36,7 +46,7 @@ def main() -> None:
     except PenstockError as error:
         say("http", str(error))
         sys.exit(1)
-    asyncio.run(_serve(settings, backend))
+    asyncio.run(_serve(settings, backend, complete(create_app(backend), backend)))
 
 
 class _Server(uvicorn.Server):
@@ -51,8 +61,8 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-async def _serve(settings: Settings, backend: Backend) -> None:
-    server = _Server(config_of(settings, backend), backend)
+async def _serve(settings: Settings, backend: Backend, app: ASGIApp) -> None:
+    server = _Server(config_of(settings, app, backend), backend)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
@@ -66,11 +76,11 @@ async def _serve(settings: Settings, backend: Backend) -> None:
     await server.serve([socket.socket(fileno=int(os.environ[LISTENING]))])
 
 
-def config_of(settings: Settings, backend: Backend) -> uvicorn.Config:
+def config_of(settings: Settings, app: ASGIApp, backend: Backend) -> uvicorn.Config:
     """How uvicorn is to serve."""
     server = settings.server
     return uvicorn.Config(
-        create_app(backend),
+        app,
         ssl_certfile=None if server.tls_cert is None else str(server.tls_cert),
         ssl_keyfile=None if server.tls_key is None else str(server.tls_key),
         http=patient(backend.refused_connection),
@@ -83,7 +93,3 @@ def config_of(settings: Settings, backend: Backend) -> uvicorn.Config:
         h11_max_incomplete_event_size=64 << 10,
         proxy_headers=False,
     )
-
-
-if __name__ == "__main__":
-    main()

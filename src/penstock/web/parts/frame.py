@@ -55,6 +55,9 @@ _LOOK_AT = (
 def head() -> None:
     """The style, and the theme somebody chose."""
     ui.add_head_html(_HEAD)
+    # NiceGUI puts a <main> around everything; that of the page is the one inside the frame.
+    for around in ui.context.client.page_container.default_slot.children:
+        around.props("role=none")
 
 
 @contextmanager
