@@ -72,8 +72,8 @@ HOT = step("select", "hot", "temps", conditions=where("temp", ">", "30"))
             "SELECT *\nFROM temps\nWHERE room IN ('hall', 'bath')",
         ),
         (
-            step("select", "a", "temps", conditions=where("temp", "between", "1", "2", "hour(t) > 3 OR temp > 1")),
-            "SELECT *\nFROM temps\nWHERE temp BETWEEN 1 AND 2\n  AND (hour(t) > 3 OR temp > 1)",
+            step("select", "a", "doors", conditions=where("n", "between", "1", "2", "n > 3 OR open")),
+            "SELECT *\nFROM doors\nWHERE n BETWEEN 1 AND 2\n  AND (n > 3 OR open)",
         ),
         (
             step("select", "a", "temps", conditions=where("t", ">", "2026-01-01 00:00:00")),
@@ -86,8 +86,8 @@ HOT = step("select", "hot", "temps", conditions=where("temp", ">", "30"))
         (step("select", "a", "odd-name"), "SELECT *\nFROM `odd-name`"),
         (step("select", "a", "other.power"), "SELECT *\nFROM other.power"),
         (
-            step("project", "a", "temps", items=[{"expression": "room"}, {"expression": "temp * 2", "name": "b"}]),
-            "SELECT room, temp * 2 AS b\nFROM temps",
+            step("project", "a", "temps", items=[{"expression": "t"}, {"expression": "-temp", "name": "b"}]),
+            "SELECT t, -temp AS b\nFROM temps",
         ),
         (
             step(
@@ -102,7 +102,7 @@ HOT = step("select", "hot", "temps", conditions=where("temp", ">", "30"))
             step(
                 "aggregate", "a", "temps",
                 measures=[{"function": "count", "column": "", "name": "n"}],
-                window={"kind": "hopping", "width": "10", "unit": "minutes", "slide": "1", "slide_unit": "minutes"},
+                window={"kind": "hopping", "width": "10", "slide": "1"},
             ),
             "SELECT count(*) AS n\nFROM temps\nGROUP BY window(t, '10 minutes', '1 minute')",
         ),
@@ -110,9 +110,9 @@ HOT = step("select", "hot", "temps", conditions=where("temp", ">", "30"))
             step(
                 "aggregate", "a", "temps",
                 measures=[{"function": "max", "column": "temp", "name": "m"}],
-                window={"kind": "range", "width": "10", "unit": "seconds", "slide": "5", "slide_unit": "seconds"},
+                window={"kind": "range", "width": "10", "slide": "1", "slide_unit": "seconds"},
             ),
-            "SELECT max(temp) AS m\nFROM temps [RANGE 10 SECONDS SLIDE 5 SECONDS]",
+            "SELECT max(temp) AS m\nFROM temps [RANGE 10 MINUTES SLIDE 1 SECOND]",
         ),
         (
             step(
@@ -120,14 +120,16 @@ HOT = step("select", "hot", "temps", conditions=where("temp", ">", "30"))
                 measures=[{"function": "count distinct", "column": "room", "name": "m"}],
                 window={"kind": "rows", "width": "100", "slide": "50"}, begins="b", ends="e",
             ),
-            "SELECT count(DISTINCT room) AS m, window.start AS b, window.end AS e\nFROM temps [ROWS 100 SLIDE 50]",
+            "SELECT count(DISTINCT room) AS m, window.start AS b, window.end AS e\n"
+            "FROM temps [ROWS 100 SLIDE 50]",
         ),
         (
             step(
                 "aggregate", "a", "temps", keys=["room"], ends="went",
                 window={"kind": "session", "width": "5", "unit": "minutes"},
             ),
-            "SELECT room, session_window.end AS went\nFROM temps\nGROUP BY room, session_window(t, '5 minutes')",
+            "SELECT room, session_window.end AS went\nFROM temps\n"
+            "GROUP BY room, session_window(t, '5 minutes')",
         ),
         (
             step(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 #: A quoted text or name, a comment (each may be open to the end of the text), or the end of a statement.
@@ -94,7 +95,8 @@ def suggestions(text: str, cursor: int, names: Names) -> tuple[str, list[Suggest
         return word, _beginning(word, queries)
     if not word:
         return word, []
-    columns = [one for used in _relations(text).values() for one in _columns(_known(used, names), names)]
+    used = [name for name in map(partial(_known, names=names), _relations(text).values()) if name]
+    columns = [one for name in used or names.columns for one in _columns(name, names)]
     keywords = [Suggestion(one.lower() if word.islower() else one, "keyword") for one in KEYWORDS]
     functions = [Suggestion(one, "function") for one in names.functions]
     return word, _beginning(word, (*columns, *keywords, *relations, *queries, *functions))

@@ -63,7 +63,11 @@ def selects(
         case Select(conditions=conditions):
             yield step.name, f"SELECT *\nFROM {source}{_clause('WHERE', _all(conditions, columns))}"
         case Project(items=items):
-            chosen = [_named(one.expression.strip(), one.name) for one in items if one.expression.strip()]
+            chosen = [
+                _named(_expression(one.expression, columns), one.name)
+                for one in items
+                if one.expression.strip()
+            ]
             if not chosen:
                 raise UnfinishedError("choose at least one column")
             yield step.name, f"SELECT {', '.join(chosen)}\nFROM {source}"
@@ -77,6 +81,11 @@ def selects(
             yield step.name, _union(inputs, written)
         case _:
             assert_never(step)
+
+
+def _expression(text: str, columns: Columns) -> str:
+    """What somebody wrote; a column's name by itself, quoted where it has to be."""
+    return quoted(text.strip()) if text.strip() in columns else text.strip()
 
 
 def _named(expression: str, name: str) -> str:
@@ -177,9 +186,9 @@ def _length(text: str, unit: str) -> str:
     return f"{number} {unit.removesuffix('s') if number == '1' else unit}"
 
 
-def measure_sql(one: Measure) -> str:
+def measure_sql(one: Measure, columns: Columns) -> str:
     """A function over the rows of a group."""
-    column = one.column.strip()
+    column = _expression(one.column, columns)
     if one.function == "count distinct":
         if not column:
             raise UnfinishedError("choose the column whose different values are to be counted")
@@ -191,9 +200,9 @@ def measure_sql(one: Measure) -> str:
 
 def _aggregate(step: Aggregate, of: Made, source: str) -> str:
     call, bracket = _call(step.window, of.time), _bracket(step.window)
-    measures = {one.name or measure_sql(one): measure_sql(one) for one in step.measures}
+    measures = {one.name: measure_sql(one, of.columns) for one in step.measures}
     shown = [quoted(key) for key in step.keys if key]
-    shown += [_named(measure_sql(one), one.name) for one in step.measures]
+    shown += [_named(measure_sql(one, of.columns), one.name) for one in step.measures]
     word = "session_window" if step.window.kind == "session" else "window"
     if call or bracket:
         shown += [

@@ -1,0 +1,80 @@
+"""What a form says of a query to be, as the API takes it. Pure: plain data in, plain data out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
+#: Wishes with a number, and what the API is to read behind it; None: the form has a unit beside it.
+_UNITS: Mapping[str, str | None] = {
+    "latency": None,
+    "memory": None,
+    "freshness": "%",
+    "throughput": "/s",
+    "tolerance": "%",
+    "weight": "",
+}
+_LATENCIES, _MEMORIES, _SPANS = ("ms", "s", "min"), ("kB", "MB", "GB"), ("s", "min", "h", "d")
+
+
+def asked(form: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """The body of a request without name and SELECT, and what is wrong with which field."""
+    body: dict[str, Any] = {}
+    wrong: dict[str, str] = {}
+    for wish, unit in _UNITS.items():
+        value = str(form.get(wish, "")).strip()
+        if not value:
+            continue
+        if not _NUMBER.fullmatch(value):
+            wrong[wish] = "write a number, such as 2 or 0.5"
+        elif wish == "weight":
+            body[wish] = float(value)
+        else:
+            units = _LATENCIES if wish == "latency" else _MEMORIES
+            body[wish] = value + (unit if unit is not None else _one_of(form.get(f"{wish}_unit"), units))
+    for moment in ("start", "stop"):
+        try:
+            when = _moment(form, moment)
+        except ValueError as error:
+            wrong[moment] = str(error)
+        else:
+            if when:
+                body[moment] = when
+    if form.get("one_time") is True:
+        body["one_time"] = True
+    if form.get("on_error") == "skip":
+        body["on_error"] = "skip"
+    return body, wrong
+
+
+def _moment(form: Mapping[str, Any], moment: str) -> str:
+    how = form.get(moment)
+    if how == "at":
+        at = str(form.get(f"{moment}_at", ""))
+        if not at:
+            raise ValueError("choose a day and a time")
+        return at
+    if how not in ("in", "back"):
+        return ""
+    value = str(form.get(f"{moment}_{how}", "")).strip()
+    if not _NUMBER.fullmatch(value):
+        raise ValueError("write for how long, as a number")
+    return f"{'-' if how == 'back' else ''}{value} {_one_of(form.get(f'{moment}_{how}_unit'), _SPANS)}"
+
+
+def _one_of(given: Any, units: tuple[str, ...]) -> str:
+    return given if given in units else units[0]
+
+
+def placed(refusal: str) -> dict[str, Any]:
+    """What the API says of wrong SQL, without its place and the line that it shows."""
+    lines = refusal.splitlines() or [""]
+    carets = lines[-1].strip()
+    shown = len(lines) >= 3 and bool(carets) and not carets.strip("^")
+    message = "\n".join(lines[:-2]) if shown else refusal
+    return {
+        "message": re.sub(r"^line \d+, column \d+: ", "", message),
+        "length": len(carets) if shown else 1,
+    }
