@@ -13,7 +13,7 @@ help:  ## this list
 
 install: $(INSTALLED)  ## put the penstock command into .venv/bin
 
-demo: $(INSTALLED)  ## a smart home's day in a minute: 20 queries on local Spark; needs Java
+demo: $(INSTALLED)  ## a smart home's day in a minute, with the page in the browser: 20 queries on local Spark; needs Java
 	$(BIN)/penstock demo
 
 test: java $(INSTALLED)  ## all tests; needs Java

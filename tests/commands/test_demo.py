@@ -228,7 +228,7 @@ def test_a_short_day_is_played_once_with_two_policies_and_the_page(
     assert not told["stopped"]
     assert [one["policy"] for one in told["policies"]] == ["fcfs", "fas-mcq"]
     queries = [one["queries"] for one in told["policies"]]
-    assert all(one["failure"] is None for one in queries[1].values())
+    assert not [name for name, one in queries[1].items() if "failure" in one]
     # How far it comes is the machine's affair; on a slow one something may still wait.
     assert sum(queries[0][name]["rows"] + queries[1][name]["rows"] > 0 for name in queries[0]) >= 10
     assert Path(told["picture"]).exists()
