@@ -27,7 +27,7 @@ def test_a_draft_is_explained_and_nothing_is_created(world: World) -> None:
     assert found["columns"] == [{"name": "room", "type": "string"}, {"name": "temp", "type": "double"}]
     select = next(one for one in found["operators"] if one["kind"] == "select")
     assert (select["name"] in found["shared"], select["shared_with"]) == (True, ["cold"])
-    assert [one["name"] for one in found["operators"]][0] == "rooms"
+    assert found["operators"][0]["name"] == "rooms"
     assert found["cost"]["processor_s_per_s"] > found["cost"]["new_processor_s_per_s"]
     assert world.ask("GET", "/queries", VIEWER).json() == before
 
@@ -56,3 +56,13 @@ def test_what_others_run_cannot_be_learned_from_a_draft(world: World) -> None:
     assert all(not one["shared_with"] for one in theirs["operators"])
     unknown = world.ask("POST", "/explain", (A, "viewer"), json={"select": "SELECT room FROM rooms"})
     assert unknown.status_code == 400
+
+
+def test_what_is_wrong_with_a_name_has_no_place_in_the_select(world: World) -> None:
+    for name in ("a.b", "cold"):
+        refused = world.ask(
+            "POST", "/queries", OPERATOR, json={"name": name, "select": "SELECT room FROM rooms"}
+        )
+        assert refused.status_code == 409
+        assert f"'{name}'" in refused.json()["detail"]
+        assert "line" not in refused.json()

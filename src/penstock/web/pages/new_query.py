@@ -19,7 +19,7 @@ from penstock.web.building import Looked, catalog_of, looked_at, sql_of
 from penstock.web.building_steps import steps_of
 from penstock.web.live import Live
 from penstock.web.parts.draft_panel import DraftFacts, DraftPlan
-from penstock.web.parts.elements import Segments, box, empty, link, panel
+from penstock.web.parts.elements import Segments, box, empty, link, panel, text
 from penstock.web.parts.frame import frame
 from penstock.web.parts.permits import forbidden
 from penstock.web.parts.query_writing import QueryBuilder, QueryForm, SqlEditor
@@ -46,9 +46,9 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
         return
     streams, tables, views, queries = found
     if not streams:
-        with frame(visitor, live, "/new", "New query"), panel():
-            with empty("No stream yet", "A query reads streams, so register one first."), box("line"):
-                link("Register a stream", "/register", "button primary")
+        nothing = "A query reads streams, so register one first."
+        with frame(visitor, live, "/new", "New query"), panel(), empty("No stream yet", nothing), box("line"):
+            link("Register a stream", "/register", "button primary")
         return
     await NewQueryPage(visitor, live, streams, tables, views, queries).build(request)
 
@@ -92,8 +92,10 @@ class NewQueryPage:
                 self._ways = Segments("How to write it", WAYS, self._way, self._turn)
             with box("new-query"):
                 with panel() as self._sql_panel:
+                    text("h2", "SQL", "hidden-to-eyes")
                     self._editor = SqlEditor(SQL, initial, _HINT, self._written, self._complete, self._run)
                 with panel() as self._steps_panel:
+                    text("h2", "Operators", "hidden-to-eyes")
                     self._builder = QueryBuilder(STEPS, self._relations, self._built, self._edit)
                 self._facts = DraftFacts()
             self._plan = DraftPlan()
@@ -222,7 +224,9 @@ class NewQueryPage:
             found = placed(str(error))
             if error.line is not None and self._way == "SQL":
                 self._editor.judge(text, {**found, "line": error.line, "column": error.column})
-            self._wishes.refuse(found["message"][:1].upper() + found["message"][1:])
+            said = found["message"][:1].upper() + found["message"][1:]
+            about_name = error.line is None and f"'{name}'" in said
+            self._wishes.refuse("" if about_name else said, {"name": said} if about_name else None)
             return
         self._wishes.done()
         forgotten = "".join(f"sessionStorage.removeItem('penstock-{key}');" for key in (SQL, STEPS, FORM))

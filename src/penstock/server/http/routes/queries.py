@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from penstock.errors import QueryError, SqlError
+from penstock.errors import PenstockError, QueryError, SqlError
 from penstock.server.http.backend import Backend
 from penstock.server.http.caller import Caller
 from penstock.server.http.models import (
@@ -138,7 +138,7 @@ async def explain_draft(body: QueryDraft, request: Request, caller: CallerOf, ba
         check(caller, statements, request)
         found = await backend.link.call("draft", sql=text, scope=caller.scope_values())
     except SqlError as error:
-        raise _moved_up(error) if error.line > 1 else QueryError(error.what) from None
+        raise _moved_up(error) from None
     return Drafted.model_validate(draft_for(caller, found))
 
 
@@ -194,9 +194,11 @@ async def _with_select(
         raise _moved_up(error) from None
 
 
-def _moved_up(error: SqlError) -> SqlError:
-    """The same mistake, with lines counted from the SELECT on."""
-    line = max(1, error.line - 1)
+def _moved_up(error: SqlError) -> PenstockError:
+    """The same mistake, with lines counted from the SELECT on; what is wrong before it has no place in that."""
+    if error.line == 1:
+        return QueryError(error.what)
+    line = error.line - 1
     moved = SqlError(error.what, line, error.column)
     moved.args = (str(error).replace(f"line {error.line},", f"line {line},", 1),)
     return moved
