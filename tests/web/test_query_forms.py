@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from penstock.sql.session import run
-from penstock.web.query_forms import asked, placed
+from penstock.web.query_forms import asked, placed, taken_apart
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,32 @@ def test_a_refusal_without_its_place_and_its_line() -> None:
     refusal = "line 1, column 8: there is no column 'nope'; there are t, room.\n  SELECT nope\n         ^^^^"
     assert placed(refusal) == {"message": "there is no column 'nope'; there are t, room.", "length": 4}
     assert placed("the engine is away") == {"message": "the engine is away", "length": 1}
+
+
+def test_a_whole_statement_is_taken_apart() -> None:
+    wishes = (
+        "latency = '2s', memory = '64MB', freshness = '95%', weight = 0.5, start = '-5 min', stop = '1 h'"
+    )
+    found = taken_apart(f"CREATE ONE-TIME QUERY `hot` WITH ({wishes}) AS\nSELECT a -- all\nFROM s")
+    assert found is not None
+    select, form = found
+    assert (select, form["name"], form["one_time"]) == ("SELECT a -- all\nFROM s", "hot", True)
+    assert asked(form) == (
+        {
+            "latency": "2s", "memory": "64MB", "freshness": "95%", "weight": 0.5,
+            "start": "-300 s", "stop": "3600 s", "one_time": True,
+        },
+        {},
+    )  # fmt: skip
+    absolute = taken_apart(
+        "CREATE CONTINUOUS QUERY q WITH (start = '2026-11-16 08:00:00') AS SELECT a FROM s;"
+    )
+    assert absolute is not None
+    assert asked(absolute[1])[0] == {"start": "2026-11-16 08:00:00"}
+
+
+@pytest.mark.parametrize(
+    "sql", ["SELECT a FROM s", "CREATE", "CREATE VIEW v AS SELECT a FROM s;", "create query"]
+)
+def test_what_is_no_whole_query_stays_as_it_is(sql: str) -> None:
+    assert taken_apart(sql) is None

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
+
+from penstock.errors import PenstockError
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import CreateQuery, Moment
 
 _NUMBER = re.compile(r"\d+(\.\d*)?|\.\d+")
 #: Wishes with a number, and what the API is to read behind it; None: the form has a unit beside it.
@@ -78,3 +83,45 @@ def placed(refusal: str) -> dict[str, Any]:
         "message": re.sub(r"^line \d+, column \d+: ", "", message),
         "length": len(carets) if shown else 1,
     }
+
+
+def taken_apart(sql: str) -> tuple[str, dict[str, Any]] | None:
+    """The SELECT of a whole CREATE QUERY, and what a form says of the rest; None if it is anything else."""
+    if not re.match(r"\s*CREATE\b", sql, re.IGNORECASE):
+        return None
+    try:
+        statements = list(read(sql if sql.rstrip().endswith(";") else f"{sql}\n;"))
+    except PenstockError:
+        return None
+    if len(statements) != 1 or not isinstance(statements[0], CreateQuery):
+        return None
+    one = statements[0]
+    wishes = {
+        "latency": one.qos.latency_s,
+        "memory": None if one.qos.memory_bytes is None else one.qos.memory_bytes / 1e6,
+        "freshness": None if one.qos.freshness is None else one.qos.freshness * 100,
+        "throughput": one.qos.throughput_per_s,
+        "tolerance": None if one.qos.tolerance == 0.1 else one.qos.tolerance * 100,
+        "weight": None if one.qos.weight == 1.0 else one.qos.weight,
+    }
+    form = {
+        "name": one.name,
+        "one_time": one.one_time,
+        "on_error": one.on_error,
+        "latency_unit": "s",
+        "memory_unit": "MB",
+        **{wish: "" if value is None else f"{value:.10g}" for wish, value in wishes.items()},
+        **_moment_form("start", "now", one.start),
+        **_moment_form("stop", "never", one.stop),
+    }
+    return one.text, form
+
+
+def _moment_form(moment: str, otherwise: str, one: Moment | None) -> dict[str, str]:
+    if one is None:
+        return {moment: otherwise}
+    if not one.relative:
+        at = datetime.fromtimestamp(one.seconds, UTC)
+        return {moment: "at", f"{moment}_at": f"{at:%Y-%m-%d %H:%M:%S}"}
+    how = "back" if one.seconds < 0 else "in"
+    return {moment: how, f"{moment}_{how}": f"{abs(one.seconds):.10g}", f"{moment}_{how}_unit": "s"}

@@ -103,11 +103,16 @@ export default {
     },
     utc(local) { const at = this.moment(local); return at ? `; in UTC ${at}` : ""; },
     send() { if (!this.busy && !this.forbidden) { this.busy = true; this.$emit("send", this.sent()); } },
-    take({ wrong, said, done, name }) {
+    // Fields that a statement has filled in; its times are in UTC.
+    fill(found) {
+      const local = (utc) => { const at = new Date(`${utc.replace(" ", "T")}Z`); return new Date(at - at.getTimezoneOffset() * 60000).toISOString().slice(0, 19); };
+      for (const key of ["start_at", "stop_at"]) if (found[key]) found[key] = local(found[key]);
+      Object.assign(this.form, EMPTY, found);
+    },
+    take({ wrong, said, done }) {
       this.busy = !!done;
       this.wrong = wrong ?? {};
       this.said = said ?? "";
-      if (name) this.form.name = name;
       if (done) keep(this.keep, null);
       const first = Object.keys(this.wrong)[0];
       if (first) this.$nextTick(() => this.$el.querySelector("[aria-invalid=true]")?.focus());

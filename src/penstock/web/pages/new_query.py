@@ -16,6 +16,7 @@ from penstock.sql.completing import Names, Suggestion, suggestions
 from penstock.sql.expressions.texts import quoted
 from penstock.sql.typing.functions import catalogue
 from penstock.web.building import Looked, catalog_of, looked_at, sql_of
+from penstock.web.building_sql import dotted
 from penstock.web.building_steps import steps_of
 from penstock.web.live import Live
 from penstock.web.parts.draft_panel import DraftFacts, DraftPlan
@@ -23,7 +24,7 @@ from penstock.web.parts.elements import Segments, box, empty, link, panel, text
 from penstock.web.parts.frame import frame
 from penstock.web.parts.permits import forbidden
 from penstock.web.parts.query_writing import QueryBuilder, QueryForm, SqlEditor
-from penstock.web.query_forms import asked, placed
+from penstock.web.query_forms import asked, placed, taken_apart
 from penstock.web.visitor import RefusedError, Visitor, named
 
 #: Under which names the browser keeps what is not saved yet.
@@ -86,7 +87,7 @@ class NewQueryPage:
     async def build(self, request: Request) -> None:
         """Everything; what the browser kept comes by itself."""
         first = request.query_params.get("stream", "")
-        initial = f"SELECT *\nFROM {_from(first)}" if first in self._types else ""
+        initial = f"SELECT *\nFROM {dotted(first)}" if first in self._types else ""
         with frame(self._visitor, self._live, "/new", "New query") as actions:
             with actions:
                 self._ways = Segments("How to write it", WAYS, self._way, self._turn)
@@ -153,7 +154,7 @@ class NewQueryPage:
             case "column":
                 detail, apply = f"{self._types[one.of][one.text]} of {one.of}", quoted(one.text)
             case "relation":
-                detail, apply = "reads", _from(one.text)
+                detail, apply = "reads", dotted(one.text)
             case "function":
                 detail, apply = "function", f"{one.text}("
             case _:
@@ -197,10 +198,19 @@ class NewQueryPage:
         found = placed(str(error))
         if self._way == "SQL":
             self._editor.judge(text, {**found, "line": error.line, "column": error.column})
-            self._facts.clear("It cannot run like that yet.")
+            apart = taken_apart(text)
+            if apart is None:
+                self._facts.clear("It cannot run like that yet.")
+            else:
+                self._facts.offer(_WHOLE, "Take it apart", lambda: self._take(*apart))
         else:
             self._facts.clear(f"It cannot run like that: {found['message']}")
         self._plan.hide()
+
+    def _take(self, select: str, form: Mapping[str, Any]) -> None:
+        """A whole statement: its SELECT stays above, the rest goes into the form."""
+        self._wishes.fill(form)
+        self._editor.set_text(select)
 
     # --- and then it runs ---
 
@@ -234,6 +244,7 @@ class NewQueryPage:
         ui.navigate.to(f"/queries/{named(made['name'])}")
 
 
+_WHOLE = "This is a whole statement. Here the SELECT stands by itself, and the rest in the form below."
 _HINT = "SELECT room, avg(celsius) AS mean\nFROM temperature [RANGE 10 MINUTES]\nGROUP BY room"
 
 
@@ -248,7 +259,3 @@ def _look(one: Looked) -> dict[str, Any]:
         for each in one.made
     ]
     return {"problem": one.problem, "made": made}
-
-
-def _from(name: str) -> str:
-    return ".".join(quoted(part) for part in name.split("."))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from nicegui.element import Element
 
 from penstock.web.drafts import considered, costs, network, sharing
 from penstock.web.drawing import drawn
-from penstock.web.parts.elements import attributes, box, facts, panel, text
+from penstock.web.parts.elements import attributes, box, button, facts, panel, text
 from penstock.web.parts.network import Network
 
 
@@ -40,6 +41,12 @@ class DraftFacts:
         self._state.text = words or _FIRST
         self._state.classes(add="muted")
         self._inside.clear()
+
+    def offer(self, words: str, label: str, pressed: Callable[[], Any]) -> None:
+        """None that can run, and what can be done about it."""
+        self.clear(words)
+        with self._inside, box("line"):
+            button(label, pressed)
 
 
 _FIRST = "Its columns, its plan and what it shares with others are shown as you write."

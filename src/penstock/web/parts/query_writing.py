@@ -73,6 +73,10 @@ class QueryForm(Element, component="../js/query_form.js"):
         """As if the button had been pressed."""
         self.run_method("send")
 
+    def fill(self, found: Mapping[str, Any]) -> None:
+        """Fields, as a statement has them."""
+        self.run_method("fill", dict(found))
+
     def refuse(self, said: str = "", wrong: Mapping[str, str] | None = None) -> None:
         """Why it does not go on: in words, and by field."""
         self.run_method("take", {"said": said, "wrong": dict(wrong or {})})

@@ -195,7 +195,7 @@ async def _with_select(
 
 
 def _moved_up(error: SqlError) -> PenstockError:
-    """The same mistake, with lines counted from the SELECT on; what is wrong before it has no place in that."""
+    """The same mistake, with lines counted from the SELECT on; what stands before that has no place in it."""
     if error.line == 1:
         return QueryError(error.what)
     line = error.line - 1
