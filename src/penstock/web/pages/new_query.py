@@ -219,6 +219,8 @@ class NewQueryPage:
 
     async def _send(self, form: Any) -> None:
         self._form = form
+        if self._way == "SQL":
+            self._texts["SQL"] = await self._editor.text_now()
         body, wrong = asked(form)
         name, text = str(form.get("name", "")).strip(), self._texts[self._way]
         if not name:

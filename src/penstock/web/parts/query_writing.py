@@ -13,6 +13,8 @@ from penstock.sql.typing.functions import catalogue
 from penstock.web.parts import ui_modules  # noqa: F401  (what the components import in the browser)
 
 Heard = Callable[[Any], Awaitable[None]]
+#: Seconds in which a browser answers.
+_ANSWER_S = 10.0
 _UNITS = ("MILLISECOND", "SECOND", "MINUTE", "HOUR", "DAY")
 #: Words that have a colour in SQL.
 WORDS = {
@@ -32,6 +34,10 @@ class SqlEditor(Element, component="../js/sql_editor.js"):
         self.on("written", lambda event: written(event.args))
         self.on("complete", lambda event: complete(event.args))
         self.on("run", lambda event: run(event.args))
+
+    async def text_now(self) -> str:
+        """The text as it stands, also within a pause of whoever writes."""
+        return str(await self.run_method("text", timeout=_ANSWER_S))
 
     def judge(self, text: str, problem: Mapping[str, Any] | None) -> None:
         """What is wrong with a text, if it still is that: `message`, `line`, `column`, `length`."""
