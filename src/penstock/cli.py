@@ -512,8 +512,8 @@ def demo(
 ) -> None:
     """A day in a smart home, played in a minute on local Spark: 20 queries, and another policy at noon.
 
-    The page shows it from the beginning on. After the day and its report life goes on until Ctrl-C; before, that
-    ends the day early, with a report of what there is.
+    The page shows it from the beginning on. After the day and its report life goes on until Ctrl-C; before,
+    that ends the day early, with a report of what there is.
     """
     from penstock.experiments.figures import check_folder
 

@@ -99,7 +99,7 @@ class QueryExplained:
 def described(
     query: Query, admission: Admission, before: Graph, rates: Mapping[str, float], *, registered: bool = False
 ) -> QueryExplained:
-    """A query that was admitted to a graph, with what is to be said of it beside those that ran there before."""
+    """A query that was admitted to a graph, with what is to be said of it beside those there before."""
     members = admission.graph.members[query.name]
     nodes = plan_nodes(admission.graph, members)
     costing = Costing(rates)

@@ -7,7 +7,7 @@ into the graph of those before it; EXPLAIN plans one against the graph as it is 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -17,14 +17,10 @@ from penstock.errors import PenstockError, SqlError
 from penstock.explain.describing import QueryExplained, described, plan_nodes
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
-from penstock.model.operators import Sink, Source
-from penstock.model.query import PlanNode, Query
-from penstock.model.schema import Schema
+from penstock.model.query import Query
 from penstock.plan import document
-from penstock.plan.admission import Admission, admit
-from penstock.plan.alternates.generator import Alternate
+from penstock.plan.admission import admit
 from penstock.plan.costing import Costed, Costing
-from penstock.plan.schemas import derived_schemas
 from penstock.plan.shared.templates import Templates
 from penstock.plan.shared.together import Running, admitted
 from penstock.plan.sharing import remove

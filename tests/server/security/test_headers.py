@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.errors import AccessError
-from penstock.server.security.headers import API_HEADERS, DOCS_HEADERS, OriginCheck
+from penstock.server.security.headers import API_HEADERS, PAGE_HEADERS, OriginCheck
 
 LOCAL = OriginCheck()
 PUBLIC = OriginCheck(["streams.example.org"], loopback=False)
@@ -70,7 +70,7 @@ def test_the_words() -> None:
 def test_no_page_can_frame_or_run_what_the_api_says() -> None:
     assert API_HEADERS["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert API_HEADERS["Cache-Control"] == "no-store"
-    for headers in (API_HEADERS, DOCS_HEADERS):
+    for headers in (API_HEADERS, PAGE_HEADERS):
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Referrer-Policy"] == "no-referrer"
         assert "frame-ancestors 'none'" in headers["Content-Security-Policy"]

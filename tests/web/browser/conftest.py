@@ -1,6 +1,7 @@
 """A real browser on a real server.
 
-Without Chromium these tests are skipped, unless PENSTOCK_BROWSER is `needed`, as it is where changes are judged.
+Without Chromium these tests are skipped, unless PENSTOCK_BROWSER is `needed`, as it is where changes are
+judged.
 """
 
 from __future__ import annotations

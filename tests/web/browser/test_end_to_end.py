@@ -1,4 +1,4 @@
-"""A day with the page: register a stream, build queries, see results, too high a rate, another policy, stop."""
+"""A day with the page: a stream, queries, results, too high a rate, another policy, the end of a query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ LOW, HIGH = "20/s", "1000/s"
 #: What the light query asks for, in seconds.
 ASKED_S = 4
 PAGES = ("/", "/graph", "/new", "/streams", "/register", "/streams/readings", "/scheduler", "/experiments")
-_UNITS = {"µs": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def test_a_day_with_the_page(tab: Tab) -> None:
@@ -47,8 +46,10 @@ def test_a_day_with_the_page(tab: Tab) -> None:
 
 #: Whether the latest latency that the overview shows of the light query is within what was asked for.
 RECOVERED = """(asked) => {
-  const row = [...document.querySelectorAll("a.row")].find((one) => one.querySelector(".query-name").innerText === "light");
-  const found = /^([\\d.]+) (µs|ms|s|min)$/.exec(row?.querySelectorAll(".cell > .value")[0]?.innerText ?? "");
+  const rows = [...document.querySelectorAll("a.row")];
+  const light = rows.find((one) => one.querySelector(".query-name").innerText === "light");
+  const shown = light?.querySelectorAll(".cell > .value")[0]?.innerText ?? "";
+  const found = /^([\\d.]+) (µs|ms|s|min)$/.exec(shown);
   if (!found) return false;
   return Number(found[1]) * {"µs": 1e-6, ms: 1e-3, s: 1, min: 60}[found[2]] < asked;
 }"""
@@ -183,9 +184,12 @@ def test_the_keyboard_goes_everywhere(tab: Tab) -> None:
 
 #: Marks every control that can be seen, so that those that Tab comes to are known.
 FOCUSABLE = """() => {
-  const all = [...document.querySelectorAll("main a[href], main button, main input, main select, main textarea, nav a[href]")]
+  const kinds = ["a[href]", "button", "input", "select", "textarea"].map((kind) => `#main ${kind}`);
+  const all = [...document.querySelectorAll([...kinds, "nav a[href]"].join(", "))]
     .filter((one) => one.offsetParent !== null && !one.disabled && one.tabIndex >= 0);
-  all.forEach((one, place) => { one.dataset.visit = `${place} ${one.innerText || one.ariaLabel || one.tagName}`; });
+  all.forEach((one, place) => {
+    one.dataset.visit = `${place} ${one.innerText || one.ariaLabel || one.tagName}`;
+  });
   return {count: all.length, names: all.map((one) => one.dataset.visit)};
 }"""
 

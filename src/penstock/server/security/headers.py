@@ -26,23 +26,14 @@ API_HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
 }
-#: Of the pages that show the API's documentation: their own scripts and styles only.
-DOCS_HEADERS: Mapping[str, str] = {
-    **_ALL,
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-        "font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "Cache-Control": "no-cache",
-}
-#: Of the page in the browser: what is ours only. Its components are compiled from templates in the browser, and
-#: it begins with a script inside the page, hence the two words that one would rather not have there.
+#: Of the page in the browser: what is ours only. Its components are compiled from templates in the browser,
+#: and it begins with a script inside the page, hence the two words that one would rather not have there.
 PAGE_HEADERS: Mapping[str, str] = {
     **_ALL,
     "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; style-src 'self' 'unsafe-inline'; "
-        "img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; "
-        "frame-ancestors 'none'"
+        "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
+        "style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; font-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     ),
     "Cache-Control": "no-store",
 }

@@ -128,8 +128,9 @@ class Registrar:
         return Ground(self._running(), self._rates(), since, self._coordinator.control.estimates)
 
     def ground_for_draft(self) -> tuple[Running, Mapping[str, str], Mapping[str, float]]:
-        """What runs, the shapes of queries that run by themselves, and rates: for a query that is not to come."""
-        alone = {name: digest for name, digest in self._plans.alone.items() if name in self._plans.graph.queries}
+        """What runs, the shapes of queries that run by themselves, and rates: for one only looked at."""
+        there = self._plans.graph.queries
+        alone = {name: digest for name, digest in self._plans.alone.items() if name in there}
         return self._running(), alone, self._rates()
 
     def plan(self, asked: Asked, ground: Ground) -> Admitted:
