@@ -45,9 +45,10 @@ def play(
     conf: Sequence[str] = (),
 ) -> Day:
     """Runs the day; Ctrl-C ends it early."""
-    with interruptible(err):
+    with House(policies, err, master=master, conf=conf) as house, interruptible(err):
         try:
-            with House(policies, err, master=master, conf=conf) as house, house.opened() as engine:
+            house.warm_up()
+            with house.opened() as engine:
                 house.move_in(engine, seconds_s)
                 house.spend_the_evening(engine)
                 return house.watched(engine, seconds_s, live=live)
@@ -56,7 +57,7 @@ def play(
 
 
 class House:
-    """Spark, and engines on it that know the way: every job of both policies has run once."""
+    """Spark, and engines on it; it has its own idea of Ctrl-C from its start on."""
 
     def __init__(
         self, policies: tuple[str, str], err: Console, *, master: str | None = None, conf: Sequence[str] = ()
@@ -72,19 +73,18 @@ class House:
         self._err.print("starting Spark …", highlight=False)
         self._stops_spark = not session.is_running()
         self._spark = session.make(_WORKERS, self._master, brief=True, conf=self._conf)
-        try:
-            for policy in {parse(policy).cut: policy for policy in reversed(self._policies)}.values():
-                self._err.print(f"warming up under {policy} …", highlight=False)
-                with self._engine(policy) as engine:
-                    self._before_s = _warm_up(engine)
-        except BaseException:
-            self.__exit__()
-            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._stops_spark:
             self._spark.stop()
+
+    def warm_up(self) -> None:
+        """Has every job of both policies run once."""
+        for policy in {parse(policy).cut: policy for policy in reversed(self._policies)}.values():
+            self._err.print(f"warming up under {policy} …", highlight=False)
+            with self._engine(policy) as engine:
+                self._before_s = _warm_up(engine)
 
     def opened(
         self, state: Path | None = None, out: Path | None = None, published: Published | None = None

@@ -21,7 +21,7 @@ from penstock.commands.demo.playing import House, teller
 from penstock.commands.demo.statements import going_on
 from penstock.commands.run import Stop, interruptible
 from penstock.engines.spark.engine import Engine
-from penstock.errors import SourceError
+from penstock.errors import PenstockError
 from penstock.server.engine.process import confinement_of
 from penstock.server.processes.beside import PageBeside
 
@@ -49,31 +49,31 @@ def play_with_page(
 ) -> None:
     """Plays the day, shows its report, and goes on until Ctrl-C, unless once is enough."""
     with (
-        interruptible(err),
         tempfile.TemporaryDirectory(prefix="penstock-demo-", ignore_cleanup_errors=True) as folder,
         PageBeside(Path(folder), teller(err)) as page,
     ):
         err.print(
             f"the page is at [bold]{page.url}[/]; it fills as soon as Spark has started", highlight=False
         )
-        try:
-            with (
-                House(policies, err, master=master, conf=conf) as house,
-                house.opened(page.layout.state, page.layout.results, page.published) as engine,
-                page.reaching(engine),
-            ):
-                if live and not once:
-                    _open_browser(page.url)
-                house.move_in(engine, seconds_s, pauses=True)
-                page.changed()
-                engine.confine(confinement_of(page.settings))  # what the page says may reach no file
-                house.spend_the_evening(engine)
-                day = house.watched(engine, seconds_s, live=live, pauses=True, where=page.url)
-                shown(day)
-                if not (once or day.stopped):
-                    _go_on(engine, page, err)
-        except Stop:
-            raise KeyboardInterrupt from None  # before the day began there is nothing to report
+        with House(policies, err, master=master, conf=conf) as house, interruptible(err):
+            try:
+                house.warm_up()
+                with (
+                    house.opened(page.layout.state, page.layout.results, page.published) as engine,
+                    page.reaching(engine),
+                ):
+                    if live and not once:
+                        _open_browser(page.url)
+                    house.move_in(engine, seconds_s, pauses=True)
+                    page.changed()
+                    engine.confine(confinement_of(page.settings))  # what the page says may reach no file
+                    house.spend_the_evening(engine)
+                    day = house.watched(engine, seconds_s, live=live, pauses=True, where=page.url)
+                    shown(day)
+                    if not (once or day.stopped):
+                        _go_on(engine, page, err)
+            except Stop:
+                raise KeyboardInterrupt from None  # before the day began there is nothing to report
 
 
 def _go_on(engine: Engine, page: PageBeside, err: Console) -> None:
@@ -82,7 +82,7 @@ def _go_on(engine: Engine, page: PageBeside, err: Console) -> None:
         try:
             engine.execute(going_on(engine.catalog.streams))
             page.changed()
-        except SourceError as error:  # somebody was at it with the page in this moment
+        except PenstockError as error:  # somebody was at it with the page in this moment
             teller(err)(str(error))
         err.print(f"\n[bold]The house goes on[/], and the page with it: [bold]{page.url}[/]", highlight=False)
         for line in _TRIES:
