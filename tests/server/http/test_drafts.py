@@ -63,6 +63,6 @@ def test_what_is_wrong_with_a_name_has_no_place_in_the_select(world: World) -> N
         refused = world.ask(
             "POST", "/queries", OPERATOR, json={"name": name, "select": "SELECT room FROM rooms"}
         )
-        assert refused.status_code == 409
+        assert refused.status_code == 400
         assert f"'{name}'" in refused.json()["detail"]
         assert "line" not in refused.json()

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 
-from penstock.errors import PenstockError, QueryError, SqlError
+from penstock.errors import PenstockError, PlanError, QueryError, SqlError
 from penstock.server.http.backend import Backend
 from penstock.server.http.caller import Caller
 from penstock.server.http.models import (
@@ -197,7 +197,7 @@ async def _with_select(
 def _moved_up(error: SqlError) -> PenstockError:
     """The same mistake, with lines counted from the SELECT on; what stands before that has no place in it."""
     if error.line == 1:
-        return QueryError(error.what)
+        return PlanError(error.what)
     line = error.line - 1
     moved = SqlError(error.what, line, error.column)
     moved.args = (str(error).replace(f"line {error.line},", f"line {line},", 1),)
