@@ -14,9 +14,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from penstock.server.http.backend import Backend
 from penstock.server.http.guard import Guard
 from penstock.server.security.headers import PAGE_HEADERS
-from penstock.web import downloads, log_download, pages, signing_in, uploads
-from penstock.web.live import Live
-from penstock.web.visitor import Visitors
+from penstock.web import pages
+from penstock.web.access import signing_in
+from penstock.web.access.visitor import Visitors
+from penstock.web.live.looks import Live
+from penstock.web.queries import downloads
+from penstock.web.scheduler import log_download
+from penstock.web.streams import uploads
 
 _STATIC = Path(__file__).parent / "static"
 #: What the API answers; everything else is the page's.

@@ -11,7 +11,8 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
-from penstock.web.live import Live
+from penstock.web.access.visitor import Visitor, Visitors
+from penstock.web.live.looks import Live
 from penstock.web.pages import (
     experiment,
     experiments,
@@ -25,7 +26,6 @@ from penstock.web.pages import (
     stream,
     streams,
 )
-from penstock.web.visitor import Visitor, Visitors
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
 

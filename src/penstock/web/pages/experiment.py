@@ -11,13 +11,13 @@ from nicegui import ui
 from nicegui.element import Element
 
 from penstock.server.security.roles import Role
-from penstock.web.experiment_rows import figure_words, remark, running, when
-from penstock.web.live import WATCHED_S, Live
+from penstock.web.access.visitor import RefusedError, Visitor, named
+from penstock.web.experiments.rows import figure_words, remark, running, when
+from penstock.web.live.looks import WATCHED_S, Live
 from penstock.web.parts.elements import attributes, box, button, empty, link, panel, say, text
 from penstock.web.parts.experiments import claims_table, picture, rows_table
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
-from penstock.web.visitor import RefusedError, Visitor, named
 
 
 async def show(visitor: Visitor, live: Live, request: Request) -> None:

@@ -9,13 +9,13 @@ from fastapi import Request
 from nicegui import ui
 
 from penstock.server.security.roles import Role
-from penstock.web.experiment_rows import board
-from penstock.web.live import WATCHED_S, Live
+from penstock.web.access.visitor import RefusedError, Visitor, named
+from penstock.web.experiments.rows import board
+from penstock.web.live.looks import WATCHED_S, Live
 from penstock.web.parts.elements import say, text
 from penstock.web.parts.experiments import ExperimentBoard
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
-from penstock.web.visitor import RefusedError, Visitor, named
 
 _ABOUT = (
     "Penstock's policies come from papers. Their figures are run again here in virtual time, by the code "

@@ -12,13 +12,13 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from penstock.web.drawing import drawn
-from penstock.web.live import Live
+from penstock.web.access.visitor import RefusedError, Visitor
+from penstock.web.live.looks import Live
+from penstock.web.network.drawing import drawn
+from penstock.web.network.readings import Readings, changes, readings
 from penstock.web.parts.elements import box, empty, link, panel, say, text
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.network import Network
-from penstock.web.readings import Readings, changes, readings
-from penstock.web.visitor import RefusedError, Visitor
 
 #: Seconds between two looks at the graph while the page is in sight.
 LOOK_S = 2.0

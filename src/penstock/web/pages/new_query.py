@@ -15,17 +15,17 @@ from penstock.sql.binding.catalog import Catalog
 from penstock.sql.completing import Names, Suggestion, suggestions
 from penstock.sql.expressions.texts import quoted
 from penstock.sql.typing.functions import catalogue
-from penstock.web.building import Looked, catalog_of, looked_at, sql_of
-from penstock.web.building_sql import dotted
-from penstock.web.building_steps import steps_of
-from penstock.web.live import Live
+from penstock.web.access.visitor import RefusedError, Visitor, named
+from penstock.web.live.looks import Live
+from penstock.web.new_query.building import Looked, catalog_of, looked_at, sql_of
+from penstock.web.new_query.step_sql import dotted
+from penstock.web.new_query.steps import steps_of
 from penstock.web.parts.draft_panel import DraftFacts, DraftPlan
 from penstock.web.parts.elements import Segments, box, empty, link, panel, text
 from penstock.web.parts.frame import frame
 from penstock.web.parts.permits import forbidden
 from penstock.web.parts.query_writing import QueryBuilder, QueryForm, SqlEditor
-from penstock.web.query_forms import asked, placed, taken_apart
-from penstock.web.visitor import RefusedError, Visitor, named
+from penstock.web.queries.forms import asked, placed, taken_apart
 
 #: Under which names the browser keeps what is not saved yet.
 SQL, STEPS, FORM, WAY = "new-sql", "new-steps", "new-form", "new-way"

@@ -10,13 +10,13 @@ from fastapi import Request
 from nicegui import ui
 
 from penstock.server.http.caller import Caller
-from penstock.web.gauges import gauges, overall, shown
-from penstock.web.history import History, since
-from penstock.web.live import WATCHED_S, Live
+from penstock.web.access.visitor import Visitor, named
+from penstock.web.live.history import History, since
+from penstock.web.live.looks import WATCHED_S, Live
 from penstock.web.parts.board import QueryBoard, Summary
 from penstock.web.parts.elements import box, empty, link, panel, text
 from penstock.web.parts.frame import frame, still_in
-from penstock.web.visitor import Visitor, named
+from penstock.web.queries.gauges import gauges, overall, shown
 
 
 async def show(visitor: Visitor, live: Live, _: Request) -> None:

@@ -13,11 +13,10 @@ from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
 from penstock.server.security.roles import Role
-from penstock.web.downloads import FORMATS
-from penstock.web.drawing import drawn
-from penstock.web.gauges import LEVEL_WORDS, gauges, overall, shown
-from penstock.web.history import since
-from penstock.web.live import WATCHED_S, Live
+from penstock.web.access.visitor import RefusedError, Visitor, named
+from penstock.web.live.history import since
+from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.network.drawing import drawn
 from penstock.web.parts.charts import TimeChart
 from penstock.web.parts.elements import box, empty, link, panel, say, text
 from penstock.web.parts.frame import frame, still_in
@@ -25,9 +24,10 @@ from penstock.web.parts.network import Network
 from penstock.web.parts.query_controls import QueryControls
 from penstock.web.parts.query_texts import Facts, Skipped, Written
 from penstock.web.parts.results import ResultsView, WishList
-from penstock.web.query_facts import life, limits
-from penstock.web.results_feed import ResultsFeed
-from penstock.web.visitor import RefusedError, Visitor, named
+from penstock.web.queries.downloads import FORMATS
+from penstock.web.queries.facts import life, limits
+from penstock.web.queries.gauges import LEVEL_WORDS, gauges, overall, shown
+from penstock.web.queries.results_feed import ResultsFeed
 
 #: Charts: title, unit, and the place of the measure in a point.
 CHARTS = (

@@ -13,15 +13,8 @@ from nicegui import ui
 
 from penstock.errors import AccessError, PenstockError
 from penstock.server.security.roles import Role
-from penstock.web.live import Live
-from penstock.web.new_streams import (
-    FORMATS,
-    NewColumn,
-    NewStreamForm,
-    options_from,
-    time_columns,
-    without_place,
-)
+from penstock.web.access.visitor import RefusedError, Visitor, named
+from penstock.web.live.looks import Live
 from penstock.web.parts.elements import (
     Check,
     Choice,
@@ -38,9 +31,16 @@ from penstock.web.parts.file_push import push_shown
 from penstock.web.parts.frame import frame
 from penstock.web.parts.permits import disable, forbidden
 from penstock.web.parts.streams import ColumnEditor, FilePicker
-from penstock.web.uploaded_files import Guess, guess
-from penstock.web.uploads import Upload, part_bytes
-from penstock.web.visitor import RefusedError, Visitor, named
+from penstock.web.streams.new_streams import (
+    FORMATS,
+    NewColumn,
+    NewStreamForm,
+    options_from,
+    time_columns,
+    without_place,
+)
+from penstock.web.streams.uploaded_files import Guess, guess
+from penstock.web.streams.uploads import Upload, part_bytes
 
 _FILE, _FORM = "From a file", "By a form"
 _START = (NewColumn("t", "TIMESTAMP"), NewColumn("key", "STRING"), NewColumn("value", "DOUBLE"))

@@ -12,10 +12,9 @@ from fastapi import Request
 from nicegui import ui
 
 from penstock.server.security.roles import Role
-from penstock.web.control_sentences import told
-from penstock.web.live import WATCHED_S, Live
-from penstock.web.operator_rows import OperatorFeed, short
-from penstock.web.operator_texts import readable
+from penstock.web.access.visitor import RefusedError, Visitor
+from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.network.operator_texts import readable
 from penstock.web.parts.charts import TimeChart, Unit
 from penstock.web.parts.elements import Choice, box, button, empty, link, panel, text
 from penstock.web.parts.frame import frame, still_in
@@ -23,7 +22,8 @@ from penstock.web.parts.permits import forbidden
 from penstock.web.parts.policy_panel import PolicyPanel
 from penstock.web.parts.scheduling import ControlEvents, OperatorTable
 from penstock.web.parts.thread_panel import ThreadPanel
-from penstock.web.visitor import RefusedError, Visitor
+from penstock.web.scheduler.control_sentences import told
+from penstock.web.scheduler.operator_rows import OperatorFeed, short
 
 #: Seconds between two looks at the operators, or so many times what a look takes: they may be many.
 _OPERATORS_S, _TIMES = 3.0, 50.0

@@ -11,7 +11,8 @@ from nicegui import ui
 
 from penstock.server.security.roles import Role
 from penstock.sql.text.quantities import shown_seconds
-from penstock.web.live import WATCHED_S, Live
+from penstock.web.access.visitor import RefusedError, Visitor, named
+from penstock.web.live.looks import WATCHED_S, Live
 from penstock.web.parts.charts import TimeChart
 from penstock.web.parts.confirming import confirmation
 from penstock.web.parts.elements import TextField, box, button, empty, facts, link, panel, say, text
@@ -19,8 +20,7 @@ from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import disable, forbidden
 from penstock.web.parts.push_rows import PushRows
 from penstock.web.parts.streams import RateSlider
-from penstock.web.stream_rows import moment, pace_change, pace_of, readers, trouble
-from penstock.web.visitor import RefusedError, Visitor, named
+from penstock.web.streams.stream_rows import moment, pace_change, pace_of, readers, trouble
 
 _STATES = {
     "running": ("met", "running"),

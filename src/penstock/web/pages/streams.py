@@ -8,13 +8,13 @@ from fastapi import Request
 from nicegui import ui
 
 from penstock.server.security.roles import Role
-from penstock.web.live import WATCHED_S, Live
+from penstock.web.access.visitor import RefusedError, Visitor, named
+from penstock.web.live.looks import WATCHED_S, Live
 from penstock.web.parts.elements import box, empty, link, panel, say, text
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
 from penstock.web.parts.streams import StreamBoard
-from penstock.web.stream_rows import StreamFeed, pace_change, pace_of
-from penstock.web.visitor import RefusedError, Visitor, named
+from penstock.web.streams.stream_rows import StreamFeed, pace_change, pace_of
 
 _NOTHING: dict[str, Any] = {"at_s": 0.0, "queries": {}, "streams": {}}
 

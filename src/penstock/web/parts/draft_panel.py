@@ -7,8 +7,8 @@ from typing import Any
 
 from nicegui.element import Element
 
-from penstock.web.drafts import considered, costs, network, sharing
-from penstock.web.drawing import drawn
+from penstock.web.network.drawing import drawn
+from penstock.web.new_query.drafts import considered, costs, network, sharing
 from penstock.web.parts.elements import attributes, box, button, facts, panel, text
 from penstock.web.parts.network import Network
 

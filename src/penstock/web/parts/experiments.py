@@ -8,7 +8,7 @@ from typing import Any
 
 from nicegui.element import Element
 
-from penstock.web.experiment_rows import heading, table
+from penstock.web.experiments.rows import heading, table
 from penstock.web.parts import ui_modules  # noqa: F401  (what the components import in the browser)
 from penstock.web.parts.elements import attributes, box, text
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from nicegui.element import Element
 
-from penstock.web.new_streams import NewColumn
+from penstock.web.access.visitor import Visitor
 from penstock.web.parts.elements import attributes, box, button, text
-from penstock.web.pushing import FilePush
-from penstock.web.uploaded_files import Guess
-from penstock.web.uploads import Upload
-from penstock.web.visitor import Visitor
+from penstock.web.streams.new_streams import NewColumn
+from penstock.web.streams.pushing import FilePush
+from penstock.web.streams.uploaded_files import Guess
+from penstock.web.streams.uploads import Upload
 
 
 async def push_shown(

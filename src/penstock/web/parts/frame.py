@@ -11,10 +11,10 @@ from nicegui.element import Element
 
 from penstock.errors import AccessError
 from penstock.server.security.roles import Role
-from penstock.web.live import Live
+from penstock.web.access.visitor import Visitor
+from penstock.web.live.looks import Live
 from penstock.web.parts.elements import attributes, box, button, text
 from penstock.web.parts.icons import svg
-from penstock.web.visitor import Visitor
 
 
 class Place(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.server.security.roles import Role
-from penstock.web.visitor import Visitor
+from penstock.web.access.visitor import Visitor
 
 
 def forbidden(visitor: Visitor, role: Role) -> str:

@@ -7,10 +7,10 @@ from typing import Any
 
 from nicegui.element import Element
 
+from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.parts.elements import Choice, Field, TextField, box, button, facts, panel, say, text
 from penstock.web.parts.permits import disable
-from penstock.web.policy_forms import filled_of, knobs, policy_text, usable
-from penstock.web.visitor import RefusedError, Visitor
+from penstock.web.scheduler.policy_forms import filled_of, knobs, policy_text, usable
 
 Done = Callable[[], Awaitable[None]]
 

@@ -11,14 +11,14 @@ import anyio.to_thread
 from nicegui import ui
 
 from penstock.errors import PenstockError
-from penstock.web.new_streams import NewColumn
+from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.parts.elements import Segments, TextArea, TextField, box, button, say, text
 from penstock.web.parts.file_push import push_shown
 from penstock.web.parts.streams import FilePicker
-from penstock.web.pushing import example_row, push_row, push_text
-from penstock.web.uploaded_files import guess
-from penstock.web.uploads import Upload, part_bytes
-from penstock.web.visitor import RefusedError, Visitor
+from penstock.web.streams.new_streams import NewColumn
+from penstock.web.streams.pushing import example_row, push_row, push_text
+from penstock.web.streams.uploaded_files import guess
+from penstock.web.streams.uploads import Upload, part_bytes
 
 _FIELDS, _JSON, _FILE = "Field by field", "JSON", "File"
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from nicegui import ui
 
+from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.parts.elements import Check, Field, Sheet, TextArea, TextField, box, button, say, text
-from penstock.web.query_facts import DOABLE, WISHES, asked, changes, mistaken
-from penstock.web.visitor import RefusedError, Visitor, named
+from penstock.web.queries.facts import DOABLE, WISHES, asked, changes, mistaken
 
 Done = Callable[[], Awaitable[None]]
 

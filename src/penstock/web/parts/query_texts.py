@@ -8,8 +8,8 @@ from typing import Any
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
+from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.parts.elements import attributes, box, panel, text
-from penstock.web.visitor import RefusedError, Visitor
 
 #: How many of the rows that were skipped are shown.
 SAMPLES = 20

@@ -6,8 +6,8 @@ from typing import Any
 
 from nicegui.element import Element
 
-from penstock.web.control_sentences import KINDS, ControlLog
 from penstock.web.parts import ui_modules  # noqa: F401  (what the components import in the browser)
+from penstock.web.scheduler.control_sentences import KINDS, ControlLog
 
 
 class OperatorTable(Element, component="../js/operator_table.js"):

@@ -7,9 +7,9 @@ from typing import Any
 
 from nicegui.element import Element
 
-from penstock.web.new_streams import TYPES, holds_for
 from penstock.web.parts import ui_modules  # noqa: F401  (what the components import in the browser)
-from penstock.web.uploads import MOST_BYTES
+from penstock.web.streams.new_streams import TYPES, holds_for
+from penstock.web.streams.uploads import MOST_BYTES
 
 Asked = Callable[[dict[str, Any]], Any]
 

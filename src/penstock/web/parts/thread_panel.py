@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.parts.confirming import confirmation
 from penstock.web.parts.elements import Choice, Sheet, TextField, box, button, panel, say, text
 from penstock.web.parts.permits import disable
 from penstock.web.parts.policy_panel import disable_again
-from penstock.web.policy_forms import THREADS, names_in
-from penstock.web.visitor import RefusedError, Visitor, named
+from penstock.web.scheduler.policy_forms import THREADS, names_in
 
 Done = Callable[[], Awaitable[None]]
 

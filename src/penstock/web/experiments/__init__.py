@@ -1,0 +1,1 @@
+"""The papers' experiments, out of what the API says of them. Pure."""
