@@ -24,10 +24,10 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.bench.scheduling.claims import Claim, is_less
-from penstock.bench.scheduling.running import Run, Trace, finish, push, run
-from penstock.bench.scheduling.workload import CODE, Group, Workload, made_rows
+from penstock.bench.scheduling.workload import CODE, Workload, made_rows
 from penstock.engines.spark.engine import Engine
 from penstock.errors import ExperimentError
+from penstock.experiments.on_spark.running import Group, Run, Trace, finish, push, run
 
 Progress = Callable[[str], None]
 

@@ -16,11 +16,11 @@ from statistics import mean, stdev
 from pyspark.sql import SparkSession
 
 from penstock.bench.scheduling import simulated
-from penstock.bench.scheduling.running import Run, finish, push, run
 from penstock.bench.scheduling.samples import Sample, claims, table
 from penstock.bench.scheduling.workload import Chain, Workload
 from penstock.engines.spark.engine import Engine
 from penstock.errors import ExperimentError, PolicyError
+from penstock.experiments.on_spark.running import Run, finish, push, run
 from penstock.policies.parsing import MAKERS, parse
 
 Progress = Callable[[str], None]

@@ -18,8 +18,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.bench.scheduling.claims import Claim, is_less
-from penstock.bench.scheduling.running import finish, push
 from penstock.engines.spark.engine import Engine
+from penstock.experiments.on_spark.running import finish, push
 
 #: How many times as fast one unit must be.
 FASTER = 3.0

@@ -12,12 +12,13 @@ from functools import cache
 import numpy as np
 
 from penstock.bench.scheduling.samples import Sample
-from penstock.bench.scheduling.workload import CODE, QUERIES, ROW_BYTES, Chain, Group, Workload
+from penstock.bench.scheduling.workload import CODE, QUERIES, ROW_BYTES, Chain, Workload
 from penstock.control.thread_plans import ThreadPlan
 from penstock.engines.sim.arrivals import at_times
 from penstock.engines.sim.engine import Simulation
 from penstock.engines.sim.results import Results
 from penstock.engines.sim.workload import Workload as Simulated
+from penstock.experiments.on_spark.running import Group
 from penstock.model.estimates import Estimate
 from penstock.model.graph import Graph
 from penstock.plan.shared.templates import Templates

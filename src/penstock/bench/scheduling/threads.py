@@ -22,9 +22,9 @@ from pyspark.sql import SparkSession
 
 from penstock.bench.scheduling import selections
 from penstock.bench.scheduling.claims import Claim, is_less
-from penstock.bench.scheduling.running import finish, push
 from penstock.bench.scheduling.selections import Throughput
 from penstock.engines.spark.engine import Engine
+from penstock.experiments.on_spark.running import finish, push
 
 Progress = Callable[[str], None]
 

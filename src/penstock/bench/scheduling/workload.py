@@ -17,6 +17,8 @@ from math import ceil
 import numpy as np
 import pyarrow as pa
 
+from penstock.experiments.on_spark.running import Group
+
 QUERIES = 20
 #: Characters of what is hashed, and of what is only carried along.
 CODE, _BODY = 32, 300
@@ -64,16 +66,6 @@ class Chain:
             f"WHERE {_hash('code', first)} < '{_bound(self.selectivities[0])}') "
             f"WHERE {_hash('d', third)} < '{_bound(self.selectivities[1])}';\n"
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Rows that arrive together: when, on which stream, and which of its rows."""
-
-    at_s: float
-    stream: str
-    first: int
-    rows: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ import pytest
 
 from penstock.bench.scheduling import drift, policies, selections, threads
 from penstock.bench.scheduling.pictures import draw_drift, draw_policies, draw_threads
-from penstock.bench.scheduling.running import Run, Trace, run
 from penstock.bench.scheduling.workload import COLUMNS, Group, Workload, made_rows
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.results.measures import QueryMeasures
+from penstock.experiments.on_spark.running import Run, Trace, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

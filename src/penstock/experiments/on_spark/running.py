@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from penstock.bench.scheduling.workload import Group
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.ingest.sources.base import Ticket
 from penstock.engines.spark.ingest.sources.push import PushSource
@@ -19,6 +18,16 @@ from penstock.errors import ExperimentError
 
 #: Seconds between two looks at queues and results.
 LOOK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that arrive together: when, on which stream, and which of its rows."""
+
+    at_s: float
+    stream: str
+    first: int
+    rows: int
 
 
 @dataclass(slots=True)
