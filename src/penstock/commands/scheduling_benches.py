@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from penstock.commands.console import Json, err, out, print_json
+from penstock.experiments.claims import words
 
 Repeats = Annotated[int, typer.Option(min=1, help="How often each side runs.")]
 Markdown = Annotated[bool, typer.Option("--markdown", help="Print the tables as the manual has them.")]
@@ -223,14 +224,15 @@ def claims_table(measured: Mapping[str, Any]) -> tuple[list[str], list[list[str]
     lines = []
     for place, claim in enumerate(measured["claims"]):
         sides = [claim, *(other["claims"][place] for other in others.values())]
-        lines.append([claim["claim"], *(_verdict(side) for side in sides)])
+        lines.append([claim["claim"], *(_finding(side) for side in sides)])
     return columns, lines
 
 
-def _verdict(claim: Mapping[str, Any]) -> str:
+def _finding(claim: Mapping[str, Any]) -> str:
+    state = words(claim["state"], claim["within_noise"])
     if claim["ratio"] is None:
-        return str(claim["verdict"])
-    return f"{claim['verdict']}: {claim['ours']} {claim['ratio']:.2f} × {claim['theirs']}"
+        return state
+    return f"{state}: {claim['ours']} {claim['ratio']:.2f} × {claim['theirs']}"
 
 
 def _spread(line: Mapping[str, Any], name: str, factor: float, digits: int) -> str:

@@ -10,15 +10,15 @@ from penstock.bench.scheduling.samples import Sample, claims, table
 
 def test_less_by_more_than_noise_is_held() -> None:
     found = is_less("a < b", {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.3, 1.8]}, "a", "b")
-    assert found.verdict == "held"
+    assert (found.state, found.within_noise) == ("held", False)
     assert found.ratio == pytest.approx(0.49, abs=0.01)
-    assert is_less("b < a", {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.3, 1.8]}, "b", "a").verdict == "not held"
+    assert is_less("b < a", {"a": [1.0, 1.1, 0.9], "b": [2.0, 2.3, 1.8]}, "b", "a").state == "not held"
 
 
 def test_repeats_are_compared_one_by_one() -> None:
     """Each repeat has rows of its own: what they have in common is not noise."""
     found = is_less("a < b", {"a": [1.0, 10.0, 100.0], "b": [1.2, 12.1, 119.0]}, "a", "b")
-    assert found.verdict == "held"
+    assert found.state == "held"
 
 
 @pytest.mark.parametrize(
@@ -30,19 +30,27 @@ def test_repeats_are_compared_one_by_one() -> None:
     ],
 )
 def test_what_may_be_chance_is_noise(values: dict[str, list[float | None]]) -> None:
-    assert is_less("a < b", values, "a", "b").verdict == "within noise"
+    assert is_less("a < b", values, "a", "b").within_noise
+
+
+def test_what_is_within_noise_is_held_or_not_all_the_same() -> None:
+    values: dict[str, list[float | None]] = {"a": [1.0, 1.0], "b": [1.01, 1.01]}
+    assert str(is_less("a < b", values, "a", "b")) == (
+        "a < b: held, within noise (a 0.99× b, noise ×/÷ 1.03)"
+    )
+    assert is_less("b < a", values, "b", "a").state == "not held"
 
 
 def test_less_than_a_multiple() -> None:
     values: dict[str, list[float | None]] = {"a": [1.2, 1.25], "b": [1.0, 1.0]}
-    assert is_less("", values, "a", "b", 1.5).verdict == "held"
-    assert is_less("", values, "a", "b", 1.1).verdict == "not held"
+    assert is_less("", values, "a", "b", 1.5).state == "held"
+    assert is_less("", values, "a", "b", 1.1).state == "not held"
 
 
 def test_what_has_not_run_is_not_measured() -> None:
-    assert is_less("a < b", {"a": [1.0]}, "a", "b").verdict == "not measured"
-    assert is_less("a < b", {"a": [None], "b": [1.0]}, "a", "b").verdict == "not measured"
-    assert is_least("", {"a": [1.0]}, ("a",)).verdict == "not measured"
+    assert is_less("a < b", {"a": [1.0]}, "a", "b").state == "not measured"
+    assert is_less("a < b", {"a": [None], "b": [1.0]}, "a", "b").state == "not measured"
+    assert is_least("", {"a": [1.0]}, ("a",)).state == "not measured"
 
 
 def test_the_best_of_some_is_compared_with_the_best_of_the_others() -> None:
@@ -53,7 +61,7 @@ def test_the_best_of_some_is_compared_with_the_best_of_the_others() -> None:
         "d": [4.0, 4.0],
     }
     found = is_least("", values, ("a", "b"))
-    assert (found.ours, found.theirs, found.verdict) == ("b", "c", "held")
+    assert (found.ours, found.theirs, found.state) == ("b", "c", "held")
     failed: dict[str, list[float | None]] = {**values, "b": [1.0, None]}
     assert is_least("", failed, ("a", "b")).ours == "a"  # a side that fails is not the best
 
@@ -79,6 +87,6 @@ def test_a_table_has_means_and_their_spread_the_least_latency_first() -> None:
 
 def test_claims_say_which_policies_were_not_run() -> None:
     found = claims([sample("fcfs", 0, 1.0), sample("latency-chart", 0, 0.5)])
-    verdicts = {claim.claim: claim.verdict for claim in found}
-    assert verdicts["path-capacity or latency-chart has the least latency"] == "held"
-    assert verdicts["fas-mcq is less stale than fcfs"] == "not measured"
+    states = {claim.claim: claim.state for claim in found}
+    assert states["path-capacity or latency-chart has the least latency"] == "held"
+    assert states["fas-mcq is less stale than fcfs"] == "not measured"

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from math import exp, inf, log, sqrt
-from statistics import mean, stdev
-from typing import Any, Literal, TypeAlias
+from math import exp, inf, log
+from statistics import mean
+from typing import Any, TypeAlias
 
-Verdict: TypeAlias = Literal["held", "not held", "within noise", "not measured"]
+from penstock.experiments import claims
+from penstock.experiments.claims import State
 
 #: Differences up to this share are noise, whatever the repeats say; with a single run, up to the larger one.
 LEAST_SHARE, ALONE_SHARE = 0.03, 0.15
@@ -29,7 +30,8 @@ class Claim:
     """
 
     claim: str
-    verdict: Verdict
+    state: State
+    within_noise: bool = False
     ratio: float | None = None
     noise: float | None = None
     ours: str = ""
@@ -41,9 +43,10 @@ class Claim:
 
     def __str__(self) -> str:
         if self.ratio is None or self.noise is None:
-            return f"{self.claim}: {self.verdict}"
+            return f"{self.claim}: {self.state}"
+        state = claims.words(self.state, self.within_noise)
         measured = f"{self.ours} {self.ratio:.2f}× {self.theirs}, noise ×/÷ {self.noise:.2f}"
-        return f"{self.claim}: {self.verdict} ({measured})"
+        return f"{self.claim}: {state} ({measured})"
 
 
 def is_less(claim: str, values: Values, ours: str, theirs: str, factor: float = 1.0) -> Claim:
@@ -53,9 +56,8 @@ def is_less(claim: str, values: Values, ours: str, theirs: str, factor: float = 
         return Claim(claim, "not measured", ours=ours, theirs=theirs)
     ratios = [log(one / other) for one, other in pairs]
     middle, noise = mean(ratios), noise_of(ratios)
-    over = middle - log(factor)
-    verdict: Verdict = "within noise" if abs(over) <= noise else "held" if over < 0 else "not held"
-    return Claim(claim, verdict, exp(middle), exp(noise), ours, theirs)
+    finding = claims.judged(log(factor) - middle, noise)
+    return Claim(claim, *finding, exp(middle), exp(noise), ours, theirs)
 
 
 def is_least(claim: str, values: Values, ours: Sequence[str]) -> Claim:
@@ -68,10 +70,10 @@ def is_least(claim: str, values: Values, ours: Sequence[str]) -> Claim:
 
 
 def noise_of(ratios: Sequence[float]) -> float:
-    """Up to what the mean of logarithms may be chance: twice its standard error, and never nothing."""
+    """Up to what the mean of logarithms may be chance: never nothing, and more if it is of one alone."""
     if len(ratios) < 2:
         return log(1 + ALONE_SHARE)
-    return max(log(1 + LEAST_SHARE), 2 * stdev(ratios) / sqrt(len(ratios)))
+    return max(log(1 + LEAST_SHARE), claims.noise_of(ratios))
 
 
 def _pairs(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[tuple[float, float]]:
