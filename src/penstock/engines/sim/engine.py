@@ -186,8 +186,7 @@ class Simulation:
             self._past.extend(_flat(self._units.pop(index)))
         for index, unit in units.items():
             if index not in self._units:
-                operators = len(unit.place.unit.operators)
-                self._fixed[index] = self.workload.fixed_s + self.workload.dispatch_s * operators
+                self._fixed[index] = self.workload.fixed_of(unit.place.unit.operators)
                 self._units[index] = [
                     [self._tables.unit_tables(unit.place, edge) for edge in reader.edges]
                     for reader in unit.readers

@@ -84,7 +84,7 @@ class Results:
         index = np.repeat(lo - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(sizes.sum())
         if self._workload.deliver_at_end:
             ends = np.array(self.step_ends)[steps[:, 3].astype(np.int64) - 1]
-            done[index] = np.repeat(ends, sizes)
+            done[index] = np.repeat(ends, sizes) + self._workload.delivery_s
         else:
             done[index] = np.repeat(steps[:, 2], sizes) + np.asarray(table.cost)[index + 1]
         return done

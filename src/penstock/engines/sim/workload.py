@@ -18,8 +18,8 @@ class Workload:
 
     `truth` holds true selectivities and sizes (by default what the plans say), `costs` where the cost of each
     row comes from (by default always the truth's `cost_s`). `fixed_s` is what a step costs before its first
-    row, `dispatch_s` what starting each of its operators does. Results are delivered row by row as they come
-    out of a step, or all when the step is done.
+    row, or `fixed` by the operators of its unit; `dispatch_s` what starting each of its operators does.
+    Results are delivered row by row as they come out of a step, or all `delivery_s` after the step is done.
     """
 
     arrivals: Mapping[str, Arrivals]
@@ -29,6 +29,8 @@ class Workload:
     dispatch_s: float = 0.0
     seed: int = 0
     deliver_at_end: bool = False
+    fixed: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    delivery_s: float = 0.0
 
     def truth_of(self, graph: Graph, name: str) -> Estimate:
         """What is true of an operator."""
@@ -38,6 +40,10 @@ class Workload:
         """Where the cost of the operator's rows comes from."""
         return self.costs.get(name) or Constant(self.truth_of(graph, name).cost_s)
 
+    def fixed_of(self, unit: tuple[str, ...]) -> float:
+        """What a step of a unit costs before its first row."""
+        return self.fixed.get(unit, self.fixed_s) + self.dispatch_s * len(unit)
+
     def estimates(self, graph: Graph) -> Estimates:
         """What a perfectly informed monitor would say."""
         rates = {
@@ -45,4 +51,5 @@ class Workload:
             for stream, arrivals in self.arrivals.items()
             if arrivals.rows
         }
-        return Estimates({**initial_estimates(graph), **self.truth}, rates, self.fixed_s, self.dispatch_s)
+        known = {**initial_estimates(graph), **self.truth}
+        return Estimates(known, rates, self.fixed_s, self.dispatch_s, self.fixed)

@@ -1,0 +1,69 @@
+"""SQL expressions that take for a row as long as a paper says an operator takes.
+
+They hash a text. The hash also decides what a selection lets by, so that any share is kept of random texts,
+and that nothing can be left out: no optimizer knows a hash before it has been worked out.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, TypeAlias
+
+#: What runs SQL in batch: a Spark session.
+Session: TypeAlias = Any
+
+#: Characters of a text before it is repeated: half of a hash, so that one hash can be hashed again.
+TEXT = 32
+#: Bytes that are hashed in one go; more is a chain of such hashes, so that no row takes much memory.
+_LINK = 1 << 16
+#: Rows and bytes of the two measurements whose difference says what a byte takes.
+_FEW, _MANY, _BYTES = 20, 220, 4 * _LINK
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """What hashing a byte takes on this machine."""
+
+    byte_s: float
+
+    @classmethod
+    def measured(cls, spark: Session, tries: int = 3) -> Pace:
+        """The least of some tries, since something else may run meanwhile."""
+        text = hashed("CAST(id AS STRING)", _BYTES)
+
+        def taken_s(rows: int) -> float:
+            began = time.monotonic()
+            spark.sql(f"SELECT max({text}) FROM range(0, {rows}, 1, 1)").collect()
+            return time.monotonic() - began
+
+        taken_s(_MANY)  # until Java has compiled it
+        few_s, many_s = (min(taken_s(rows) for _ in range(tries)) for rows in (_FEW, _MANY))
+        return cls(max(many_s - few_s, 1e-6) / ((_MANY - _FEW) * _BYTES))
+
+    def hash(self, seconds: float, *, of: str = "code", salt: str = "") -> str:
+        """A hash that takes so long; texts of other salts have other hashes."""
+        text = f"concat({of}, '{salt}')" if salt else of
+        return hashed(text, round(seconds / self.byte_s))
+
+    def keeps(self, seconds: float, share: float, *, of: str = "code", salt: str = "") -> str:
+        """A condition that takes so long and holds for such a share of all texts."""
+        return f"{self.hash(seconds, of=of, salt=salt)} < '{bound(share)}'"
+
+
+def hashed(text: str, size: int) -> str:
+    """A hash of a text repeated to so many bytes; of more than a link, hash after hash."""
+    links = ceil(size / _LINK)
+    if links <= 1:
+        return f"sha2(repeat({text}, {max(1, round(size / TEXT))}), 256)"
+    times = max(1, round(size / links / TEXT))
+    return (
+        f"aggregate(sequence(1, {links}), sha2({text}, 256), "
+        f"(done, _link) -> sha2(repeat(substr(done, 1, {TEXT}), {times}), 256))"
+    )
+
+
+def bound(share: float) -> str:
+    """The hexadecimal digits that such a share of all hashes is below; past all of them if it is all."""
+    return f"{round(share * 16**6):06x}" if share < 1 else "g"
