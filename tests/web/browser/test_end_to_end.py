@@ -34,7 +34,7 @@ def test_a_day_with_the_page(tab: Tab) -> None:
     threads(page, "gts")
     change_rate(page, "× 10")
     page.goto("/")
-    row = page.locator("a.row", has=page.get_by_text("light", exact=True))
+    row = page.locator(".row", has=page.get_by_text("light", exact=True))
     expect(row).to_contain_text("violated", timeout=PATIENCE_MS)
     schedule(page, "path-capacity", rows="500")
     expect(page.locator("#main")).to_contain_text("policy: path-capacity")  # a mark in the charts
@@ -46,7 +46,7 @@ def test_a_day_with_the_page(tab: Tab) -> None:
 
 #: Whether the latest latency that the overview shows of the light query is within what was asked for.
 RECOVERED = """(asked) => {
-  const rows = [...document.querySelectorAll("a.row")];
+  const rows = [...document.querySelectorAll(".board .row")];
   const light = rows.find((one) => one.querySelector(".query-name").innerText === "light");
   const shown = light?.querySelectorAll(".cell > .value")[0]?.innerText ?? "";
   const found = /^([\\d.]+) (µs|ms|s|min)$/.exec(shown);

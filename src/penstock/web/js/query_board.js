@@ -39,35 +39,37 @@ export default {
             <option v-for="name in groups" :value="name">{{ name }}</option></select></label>
         <span class="muted small" role="status">{{ said }}</span>
       </div>
-      <div class="board">
-        <div class="header" aria-hidden="true"><span>query</span><span>asked for and given</span>
-          <span v-for="metric in metrics">{{ metric.name }}</span><span>rows out</span></div>
+      <div class="board" role="table" aria-label="Queries and how they are served">
+        <div class="header" role="row"><span role="columnheader">query</span><span role="columnheader">asked for and given</span>
+          <span v-for="metric in metrics" role="columnheader">{{ metric.name }}</span><span role="columnheader">rows out</span></div>
         <template v-for="part in parts" :key="part.name">
-          <button v-if="part.name" class="group" :aria-expanded="isOpen(part)" @click="toggle(part)">
+          <div v-if="part.name" role="row"><span role="cell" aria-colspan="6">
+          <button type="button" class="group" :aria-expanded="isOpen(part)" @click="toggle(part)">
             <span aria-hidden="true">{{ isOpen(part) ? "▾" : "▸" }}</span>
             <span>{{ part.title }}</span><span class="muted">{{ part.rows.length }}</span>
+            <span class="hidden-to-eyes">{{ part.levels.map((one) => one.count + " " + words[one.level]).join(", ") }}</span>
             <span class="share" aria-hidden="true"><span v-for="one in part.levels" :class="one.level"
               :style="{ flex: one.count }"></span></span>
-          </button>
+          </button></span></div>
           <template v-if="isOpen(part)">
-            <a v-for="row in part.rows" :key="row.name" class="row" :href="row.link">
-              <span class="cell who"><span class="query-name">{{ row.name }}</span>
+            <div v-for="row in part.rows" :key="row.name" class="row" role="row">
+              <span class="cell who" role="rowheader"><a class="query-name whole-row" :href="row.link">{{ row.name }}</a>
                 <span class="line"><span class="level small" :class="row.level">{{ words[row.level] }}</span>
                 <span v-if="row.state !== 'running'" class="tag" :class="{ bad: row.state === 'failed' }">{{ row.state }}</span></span>
               </span>
-              <span class="cell wishes">
+              <span class="cell wishes" role="cell">
                 <wish-gauge v-for="one in row.gauges" :key="one.wish" :one="one" />
                 <span v-if="!row.gauges.length" class="muted small">nothing asked for</span>
               </span>
-              <span v-for="metric in metrics" class="cell">
-                <span class="name">{{ metric.name }} </span>
+              <span v-for="metric in metrics" class="cell" role="cell">
+                <span class="name" aria-hidden="true">{{ metric.name }} </span>
                 <span class="value">{{ metric.show(row.now[metric.place]) }}</span>
                 <svg class="spark" viewBox="0 0 100 22" preserveAspectRatio="none" aria-hidden="true">
                   <path :d="row.lines[metric.key]"></path></svg>
               </span>
-              <span class="cell rate value">{{ rate(row.now[4]) }}</span>
-              <span v-if="row.trouble" class="cause">{{ row.trouble }}</span>
-            </a>
+              <span class="cell rate value" role="cell"><span class="name" aria-hidden="true">rows out </span>{{ rate(row.now[4]) }}</span>
+              <span v-if="row.trouble" class="cause" role="cell" aria-colspan="6">{{ row.trouble }}</span>
+            </div>
           </template>
         </template>
       </div>
