@@ -21,7 +21,7 @@ export default {
             <div class="when">
               <template v-if="runs(row)">
                 <progress :value="running.share ?? undefined" :aria-label="'Progress of ' + row.id"></progress>
-                <span class="small muted" role="status">{{ running.words }}</span>
+                <span class="small muted">{{ running.words }}</span>
               </template>
               <template v-else>
                 <span class="small muted">{{ row.when }}</span>

@@ -8,7 +8,7 @@ export default {
       <label class="field"><span class="label">{{ label }}</span>
         <input type="file" class="input" :accept="accept" :disabled="disabled || sending" @change="send($event.target.files[0])" />
         <span class="hint">{{ hint }}</span></label>
-      <div v-if="sending" class="line" role="status"><progress :value="done" :max="size" aria-label="Sent"></progress>
+      <div v-if="sending" class="line"><progress :value="done" :max="size" aria-label="Sent"></progress>
         <span class="small number">{{ bytes(done) }} of {{ bytes(size) }}</span></div>
       <p v-if="wrong" class="wrong" role="alert">{{ wrong }}</p>
     </div>`,

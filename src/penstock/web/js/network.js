@@ -1,5 +1,6 @@
 // A network of operators that one can move about in. It is drawn where the server says (`drawn`); here are zoom,
-// search and details. Moving changes one attribute; a box is drawn again only if something of it has changed.
+// search and details. Moving changes one attribute; a box is drawn again only if something of it has changed. One box
+// is reached by Tab, all others from it by arrow keys, also those that are not in sight.
 
 import { bytes, count, rate, seconds, share } from "penstock-ui";
 
@@ -13,6 +14,8 @@ const TINY = 0.2;
 // With more boxes than this, only those in sight are in the document.
 const MANY = 150;
 const TILE = 500;
+const KEYS = "up and down go through the operators, left and right along their rows, Enter opens details, Escape closes them; "
+  + "with Shift, arrow keys move the drawing, plus and minus zoom, zero fits";
 const STATES = { running: "running now", ready: "rows wait", suspended: "nothing to do", stopped: "stopped" };
 
 export default {
@@ -34,8 +37,7 @@ export default {
       </div>
       <div class="network-body">
         <div class="network-ground" ref="ground" :style="{ height: compact ? compactHeight + 'px' : null }">
-          <a class="skip" :href="'#' + after">Skip the drawing</a>
-          <svg ref="svg" tabindex="0" role="group" :aria-label="label + ': drag or arrow keys move, plus and minus zoom, zero fits'"
+          <svg ref="svg" role="group" :aria-label="label + ': ' + keys"
             @wheel="wheel" @pointerdown="press" @pointermove="drag" @pointerup="release" @pointercancel="release"
             @keydown="key" @focusin="into">
             <g ref="world">
@@ -51,8 +53,8 @@ export default {
               </g>
               <path v-for="edge in edges" :key="edge.id" class="edge" v-memo="[edge, near(edge)]" :d="edge.path"
                 :class="{ near: near(edge) }"></path>
-              <g v-for="node in nodes" :key="node.id" class="node" role="button" tabindex="0" :data-id="node.id"
-                v-memo="[node, readings[node.id], chosen === node.id, found.has(node.id)]"
+              <g v-for="node in nodes" :key="node.id" class="node" role="button" :tabindex="node.id === stop ? 0 : -1" :data-id="node.id"
+                v-memo="[node, readings[node.id], chosen === node.id, found.has(node.id), node.id === stop]"
                 :class="classes(node)" :aria-label="words(node)" :aria-pressed="chosen === node.id ? 'true' : 'false'"
                 :transform="'translate(' + (node.x - node.w / 2) + ' ' + (node.y - node.h / 2) + ')'">
                 <title>{{ node.text || node.title }}</title>
@@ -89,7 +91,7 @@ export default {
             <rect class="here" ref="here"></rect>
           </svg>
         </div>
-        <div v-if="node" class="network-details" role="region" aria-label="Details" :id="after" tabindex="-1" ref="details">
+        <div v-if="node" class="network-details" role="region" aria-label="Details" tabindex="-1" ref="details" @keydown.escape="close">
           <div class="line"><h2 class="grow">{{ heading(node) }}</h2>
             <button type="button" class="button quiet" aria-label="Close the details" @click="close">✕</button></div>
           <p v-if="node.text" class="mono small text">{{ node.text }}</p>
@@ -107,7 +109,6 @@ export default {
               <a :href="'/queries/' + encodeURIComponent(name)">{{ name }}</a></li></ul>
           </template>
         </div>
-        <span v-else :id="after" tabindex="-1" class="hidden-to-eyes"></span>
       </div>
     </section>`,
   props: { initial: Object, label: String, compact: Boolean, queries: Array, query: String, first: Object },
@@ -116,10 +117,10 @@ export default {
     return {
       picture: this.initial, readings: { ...this.first }, choices: this.queries ?? [], only: this.query ?? "",
       wanted: "", at: -1, chosen: "", among: "", far: false, tiny: false, partly: false, sight: "", compactHeight: 200,
+      stood: "", keys: KEYS,
     };
   },
   created() {
-    this.after = `after-network-${Math.random().toString(36).slice(2, 8)}`;
     this.view = { x: 0, y: 0, k: 1 };
     this.pointers = new Map();
     this.moved = false;
@@ -144,11 +145,14 @@ export default {
     },
     of() { return new Map(this.picture.nodes.map((node) => [node.id, node])); },
     node() { return this.of.get(this.chosen); },
+    // All boxes column by column, and the one where the keyboard is: it stays in the document wherever one looks.
+    order() { return this.picture.nodes.toSorted((a, b) => a.x - b.x || a.y - b.y); },
+    stop() { return this.of.has(this.stood) ? this.stood : this.order[0]?.id; },
     area() { return this.picture.nodes.length > MANY && this.sight ? this.sight.split(" ").map(Number) : null; },
     nodes() {
       if (!this.area) return this.picture.nodes;
       const [left, top, right, bottom] = this.area;
-      return this.picture.nodes.filter((node) => node.x + node.w > left && node.x - node.w < right && node.y + node.h > top && node.y - node.h < bottom);
+      return this.picture.nodes.filter((node) => node.id === this.stop || node.x + node.w > left && node.x - node.w < right && node.y + node.h > top && node.y - node.h < bottom);
     },
     edges() {
       if (!this.area) return this.picture.edges;
@@ -277,7 +281,8 @@ export default {
       const one = this.readings[node.id];
       const shared = node.queries.length > 1 ? `, shared by ${node.queries.length} queries` : "";
       const unit = node.units.length ? `, unit ${node.units.join(" and ")}` : "";
-      const state = one?.state ? `, ${STATES[one.state] ?? one.state}` : "";
+      // Whether it runs just now changes all the time, and would be said all the time: the details have it.
+      const state = one?.state === "stopped" ? ", stopped" : "";
       return `${this.heading(node)} ${node.text}${unit}${shared}${state}`;
     },
     queueWords(edge) {
@@ -382,6 +387,7 @@ export default {
     step(by) {
       if (!this.matches.length) return;
       this.at = (this.at + by + this.matches.length) % this.matches.length;
+      this.stood = this.matches[this.at].id;
       this.centre(this.matches[this.at]);
     },
     place(event) { const box = this.$refs.svg.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; },
@@ -431,14 +437,30 @@ export default {
     close() {
       const id = this.chosen;
       this.chosen = "";
+      this.go(id);
+    },
+    // The keyboard goes to a box, which comes into sight if it is not.
+    go(id) {
+      if (!id) return;
+      this.stood = id;
       this.$nextTick(() => this.$refs.svg.querySelector(`g.node[data-id="${CSS.escape(id)}"]`)?.focus());
     },
+    along(id, key) {
+      const place = this.order.findIndex((node) => node.id === id);
+      if (key === "ArrowUp" || key === "ArrowDown") return this.order[place + (key === "ArrowUp" ? -1 : 1)]?.id;
+      if (key === "Home" || key === "End") return this.order.at(key === "Home" ? 0 : -1).id;
+      const [near, other] = key === "ArrowRight" ? ["from", "to"] : ["to", "from"];
+      const next = this.picture.edges.filter((edge) => edge[near] === id).map((edge) => this.of.get(edge[other]));
+      const { y } = this.of.get(id);
+      return next.sort((a, b) => Math.abs(a.y - y) - Math.abs(b.y - y))[0]?.id;
+    },
     key(event) {
-      const far = event.shiftKey ? 240 : 60;
+      const far = 60;
       const moves = { ArrowLeft: [far, 0], ArrowRight: [-far, 0], ArrowUp: [0, far], ArrowDown: [0, -far] };
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const id = event.target.closest?.("g.node")?.dataset.id;
-      if (event.key in moves) this.move(...moves[event.key]);
+      if (event.key in moves && event.shiftKey) this.move(...moves[event.key]);
+      else if (id && (event.key in moves || event.key === "Home" || event.key === "End")) this.go(this.along(id, event.key));
       else if (event.key === "+" || event.key === "=") this.zoom(1.25);
       else if (event.key === "-") this.zoom(0.8);
       else if (event.key === "0") this.fit();
@@ -452,6 +474,7 @@ export default {
     // Whoever comes with the keyboard sees where they are.
     into(event) {
       const node = this.of.get(event.target.closest?.("g.node")?.dataset.id);
+      if (node) this.stood = node.id;
       if (!this.pointers.size) this.keep(node);
     },
   },

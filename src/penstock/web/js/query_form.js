@@ -15,7 +15,7 @@ const SPANS = { s: "seconds", min: "minutes", h: "hours", d: "days" };
 
 export default {
   template: `
-    <form class="query-form" @submit.prevent="send">
+    <form class="query-form" aria-label="The query" @submit.prevent="send">
       <div class="form-grid">
         <label class="field wide"><span class="label">Name</span>
           <input class="input" v-model="form.name" autocomplete="off" spellcheck="false" placeholder="hot_rooms" maxlength="128"

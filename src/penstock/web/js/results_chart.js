@@ -75,9 +75,8 @@ export const ResultsChart = {
             <line v-else x1="0" y1="4" x2="22" y2="4" :class="line.colour" :stroke-dasharray="line.dash" /></svg>
           <span>{{ line.name }}</span><span class="value">{{ at(line) }}</span></span></div>
         <div ref="plot" class="plot" tabindex="0" role="slider" aria-label="Moment in the chart of the results" aria-valuemin="0"
-          :aria-valuemax="Math.max(0, moments.length - 1)" :aria-valuenow="cursor ?? Math.max(0, moments.length - 1)"
-          :aria-valuetext="spoken" @pointermove="follow" @pointerdown="follow" @pointerleave="cursor = null" @blur="cursor = null"
-          @keydown="press">
+          :aria-valuemax="(heard ?? spoken).most" :aria-valuenow="(heard ?? spoken).now" :aria-valuetext="(heard ?? spoken).text" @pointermove="follow"
+          @pointerdown="follow" @pointerleave="cursor = null" @focus="speak" @blur="cursor = heard = null" @keydown="press">
           <svg :width="width" :height="height" :viewBox="'0 0 ' + width + ' ' + height" aria-hidden="true">
             <g v-for="tick in ticks" :key="'y' + tick.text"><line class="grid" :x1="left" :x2="right" :y1="tick.y" :y2="tick.y" />
               <text :x="left - 8" :y="tick.y + 4" text-anchor="end">{{ tick.text }}</text></g>
@@ -93,7 +92,7 @@ export const ResultsChart = {
       </template>
     </figure>`,
   props: { columns: Array, rows: Array, fit: Object },
-  data() { return { chosen: 0, width: 640, height: HEIGHT, cursor: null, left: MARGIN.left, top: MARGIN.top, bottom: HEIGHT - MARGIN.bottom }; },
+  data() { return { chosen: 0, width: 640, height: HEIGHT, cursor: null, heard: null, left: MARGIN.left, top: MARGIN.top, bottom: HEIGHT - MARGIN.bottom }; },
   mounted() {
     this.observer = new ResizeObserver(([seen]) => { if (seen.contentRect.width > 0) this.width = seen.contentRect.width; });
     if (this.$refs.plot) this.observer.observe(this.$refs.plot);
@@ -164,7 +163,8 @@ export const ResultsChart = {
     },
     spoken() {
       const values = this.series.map((line) => `${line.name} ${this.at(line)}`);
-      return `${this.moment || "the last"}: ${values.join(", ")}`;
+      const most = Math.max(0, this.moments.length - 1);
+      return { now: this.cursor ?? most, most, text: `${this.moment || "the last"}: ${values.join(", ")}` };
     },
     all() {
       const [along, value] = [this.places[this.fit.along], this.places[this.names[0]]];
@@ -207,6 +207,8 @@ export const ResultsChart = {
       this.moments.forEach((one, nth) => { if (Math.abs(one - at) < Math.abs(this.moments[best] - at)) best = nth; });
       this.cursor = best;
     },
+    // As in charts over time: what is said changes with keys only where the keyboard is.
+    speak() { this.heard = this.spoken; },
     press(event) {
       const last = this.moments.length - 1;
       const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
@@ -216,6 +218,7 @@ export const ResultsChart = {
       else if (event.key === "End") this.cursor = last;
       else if (step) this.cursor = Math.min(last, Math.max(0, (this.cursor ?? last) + step));
       else return;
+      this.speak();
       event.preventDefault();
     },
   },

@@ -63,7 +63,7 @@ function ago(passed) {
 export default {
   template: `
     <figure class="time-chart" :aria-label="title">
-      <figcaption><h3>{{ title }}</h3>
+      <figcaption><component :is="heading">{{ title }}</component>
         <span class="moment muted small">{{ cursor === null ? "" : moment }}</span></figcaption>
       <p class="hidden-to-eyes">{{ summary }}</p>
       <div class="keys">
@@ -78,8 +78,8 @@ export default {
           <span>asked for</span><span class="value">{{ show(limit) }}</span></span>
       </div>
       <div ref="plot" class="plot" tabindex="0" role="slider" :aria-label="'Moment in ' + title" aria-valuemin="0"
-        :aria-valuemax="Math.round(span)" :aria-valuenow="Math.round(span - (at - (cursor ?? at)))" :aria-valuetext="spoken"
-        @pointermove="follow" @pointerdown="follow" @pointerleave="leave" @blur="leave" @keydown="press">
+        :aria-valuemax="Math.round(span)" :aria-valuenow="(heard ?? spoken).now" :aria-valuetext="(heard ?? spoken).text"
+        @pointermove="follow" @pointerdown="follow" @pointerleave="leave" @focus="speak" @blur="leave" @keydown="press">
         <svg :width="width" :height="height" :viewBox="'0 0 ' + width + ' ' + height" aria-hidden="true">
           <g v-for="tick in ticks" :key="'y' + tick.value">
             <line class="grid" :x1="box.left" :x2="box.right" :y1="tick.y" :y2="tick.y" />
@@ -109,9 +109,9 @@ export default {
         </svg>
       </div>
     </figure>`,
-  props: { title: String, unit: String, initial: Object, span: { type: Number, default: 240 } },
+  props: { title: String, unit: String, initial: Object, span: { type: Number, default: 240 }, heading: { type: String, default: "h3" } },
   data() {
-    return { at: 0, series: {}, marks: [], limit: null, hidden: {}, cursor: null, byKeys: false, width: 480 };
+    return { at: 0, series: {}, marks: [], limit: null, hidden: {}, cursor: null, heard: null, byKeys: false, width: 480 };
   },
   created() {
     if (this.initial) this.take(this.initial);
@@ -204,7 +204,8 @@ export default {
     },
     spoken() {
       const values = this.lines.filter((line) => !line.hidden).map((line) => `${line.name} ${this.show(line.value)}`);
-      return `${this.cursor === null ? "now" : this.moment}: ${values.join(", ") || "nothing measured"}`;
+      const text = `${this.cursor === null ? "now" : this.moment}: ${values.join(", ") || "nothing measured"}`;
+      return { now: Math.round(this.span - (this.at - (this.cursor ?? this.at))), text };
     },
     summary() {
       const parts = this.names.map((name) => {
@@ -235,8 +236,11 @@ export default {
       this.cursor = this.at - (1 - Math.min(1, Math.max(0, part))) * this.span;
     },
     leave(event) {
+      if (event.type === "blur") this.heard = null;
       if (event.type === "blur" || !this.byKeys) this.cursor = null;
     },
+    // What is said of a slider is said again whenever it changes: where the keyboard is, it changes with keys only.
+    speak() { this.heard = this.spoken; },
     press(event) {
       const step = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -30, PageUp: 30 }[event.key];
       const from = this.at - this.span;
@@ -246,6 +250,7 @@ export default {
       else if (step) this.cursor = Math.min(this.at, Math.max(from, (this.cursor ?? this.at) + step * Math.max(1, this.span / 120)));
       else return;
       this.byKeys = event.key !== "Escape";
+      this.speak();
       event.preventDefault();
     },
     // What came: points behind those that are known, marks, another limit.
