@@ -6,6 +6,7 @@ import io
 import signal
 import sys
 import time
+from collections.abc import Hashable, Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import resources
@@ -158,8 +159,10 @@ def _show_policy(one: Description) -> None:
     out.print(f"  [dim]rank       [/] {one.equation}", highlight=False, markup=True)
     out.print(f"  [dim]use when   [/] {one.use_when}", highlight=False)
     out.print(f"  [dim]avoid when [/] {one.avoid_when}", highlight=False)
+    out.print(f"  [dim]cuts       [/] {one.cuts}", highlight=False)
     for parameter in one.parameters:
-        limits = f" ({parameter.range})" if parameter.range else ""
+        limits = parameter.range or ", ".join(parameter.choices)
+        limits = f" ({limits})" if limits else ""
         out.print(
             f"  [cyan]{parameter.name}[/]={parameter.default}  {parameter.meaning}{limits}", highlight=False
         )
@@ -188,10 +191,13 @@ def _manual(described: list[Description]) -> str:
             "Use when": one.use_when,
             "Avoid when": one.avoid_when,
         }
-        rows |= {"Cut": f"`{one.cut}`", "Rank": f"`{one.rank}`"}
+        rows |= {"Cut": f"`{one.cut}`", "Cuts that fit": one.cuts, "Rank": f"`{one.rank}`"}
         lines += [f"| {name} | {text.replace('|', chr(92) + '|')} |" for name, text in rows.items()]
         lines += ["", "| parameter | default | range | meaning |", "| --- | --- | --- | --- |"]
-        lines += [f"| `{p.name}` | `{p.default}` | {p.range} | {p.meaning} |" for p in one.parameters]
+        lines += [
+            f"| `{p.name}` | `{p.default}` | {p.range or ', '.join(p.choices)} | {p.meaning} |"
+            for p in one.parameters
+        ]
         lines.append("")
     return "\n".join(lines)
 
@@ -204,16 +210,17 @@ def reproduce(
     to: Annotated[Path, typer.Option("--out", help="Where the figures go.")] = Path("out"),
     as_json: Json = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Exit 1 if a published claim does not hold.")
+        bool, typer.Option("--check", help="Exit 1 if a published claim is not held.")
     ] = False,
 ) -> None:
     """Runs a paper's experiment in virtual time, draws its figure, and holds its claims against it.
 
     IDs: mavstream-latency, mavstream-memory, mavstream-throughput, mavstream-burst, hmts-decoupling,
     hmts-vs-gts, hmts-vo, mss-latency, mss-memory, fas-utilization, fas-tradeoff, fas-skew, fas-bursts,
-    fas-trace. Which claims are known to hold: docs/experiments.md.
+    fas-trace. Which claims are known to be held, and which were fitted: docs/experiments.md.
     """
     from penstock.experiments.catalogue import EXPERIMENTS, find
+    from penstock.experiments.claims import tally
     from penstock.experiments.figures import check_folder, save
     from penstock.experiments.report import Report, Settings
 
@@ -222,10 +229,11 @@ def reproduce(
     check_folder(to)
     reports: list[Report] = []
     skipped: dict[str, str] = {}
+    simulated: dict[Hashable, Mapping[str, float]] = {}
     for id_, run in chosen.items():
         try:
             with progress_of(id_) as progress:
-                reports.append(run(Settings(quick, seed, progress)))
+                reports.append(run(Settings(quick, seed, progress, simulated)))
         except ExperimentError as error:
             if experiment != "all":
                 raise
@@ -238,19 +246,22 @@ def reproduce(
     if as_json:
         shown = [report.as_json() | {"quick": quick} for report in reports]
         print_json(shown[0] if experiment != "all" else {"experiments": shown, "skipped": skipped})
-    failed = [f"{r.id}: {c.claim}" for r in reports for c in r.claims if not c.holds]
+    failed = [f"{r.id}: {c.claim}" for r in reports for c in r.claims if c.state == "not held"]
     if experiment == "all" and not as_json:
-        total = sum(len(r.claims) for r in reports)
-        out.print(
-            f"{total - len(failed)} of {total} published claims hold; {len(skipped)} experiments skipped"
-        )
+        total = tally(asdict(claim) for report in reports for claim in report.claims)
+        out.print(f"published claims: {total}; {len(skipped)} experiments skipped")
     if check and failed:
         for line in failed:
-            err.print(f"[red]does not hold:[/] {line}", highlight=False, soft_wrap=True)
+            err.print(f"[red]not held:[/] {line}", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
 
 
+_STATE_COLOURS = {"held": "green", "not held": "red", "fitted": "yellow"}
+
+
 def _show(report: Any, picture: Path) -> None:
+    from penstock.experiments.claims import words
+
     columns = list(dict.fromkeys(name for row in report.rows for name in row if not name.endswith("_std")))
     table = Table(title=f"{report.id} ({report.paper})")
     for name in columns:
@@ -258,12 +269,13 @@ def _show(report: Any, picture: Path) -> None:
     for row in report.rows:
         table.add_row(*(_cell(row, name) for name in columns))
     out.print(table)
-    claims = Table("claim", "published", "measured", "holds", title="What the paper says")
+    claims = Table("claim", "published", "measured", "state", title="What the paper says")
     for claim in report.claims:
-        claims.add_row(
-            claim.claim, claim.published, claim.measured, "[green]yes[/]" if claim.holds else "[red]no[/]"
-        )
+        state = words(claim.state, claim.within_noise)
+        colour = _STATE_COLOURS[claim.state]
+        claims.add_row(claim.claim, claim.published, claim.measured, f"[{colour}]{state}[/]")
     out.print(claims)
+    out.print(f"{report.id}: {report.tally}")
     for note in report.notes:
         out.print(f"[dim]note: {note}[/]", highlight=False)
     out.print(f"figure: {picture}", highlight=False)

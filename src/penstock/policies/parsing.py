@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import ValidationError, validate_call
 from pydantic.fields import FieldInfo
 
 from penstock.errors import PolicyError, closest
+from penstock.policies.fitting import CUTS
 from penstock.policies.policy import Policy
 from penstock.policies.registry import NAMED
 
@@ -41,6 +42,8 @@ def parse(text: str) -> Policy:
     values = _arguments(name, arguments)
     parameters = inspect.signature(maker).parameters
     for parameter in values:
+        if parameter == "cut" not in parameters:
+            raise PolicyError(f"policy '{name}' takes no other cut; it is {_cuts(maker)}")
         if parameter not in parameters:
             takes = ", ".join(parameters) or "none"
             hint = closest(parameter, parameters)
@@ -49,6 +52,8 @@ def parse(text: str) -> Policy:
         policy = _checked(name)(**values)
     except ValidationError as error:
         first = error.errors()[0]
+        if first["loc"][0] == "cut":
+            raise PolicyError(_unfit(name, maker, first["input"])) from None
         what, reason = first["loc"][0], first["msg"].removeprefix("Value error, ").lower()
         raise PolicyError(f"policy '{name}': {what} = {first['input']!r} is wrong: {reason}") from None
     shown = ", ".join(f"{key}={value!r}" for key, value in values.items())
@@ -71,21 +76,53 @@ def _arguments(name: str, text: str) -> dict[str, Any]:
         assert isinstance(call, ast.Call)
         if call.args:
             raise ValueError
-        return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+        return {str(keyword.arg): _value(keyword.value) for keyword in call.keywords}
     except (ValueError, SyntaxError):
         raise PolicyError(
             f"policy '{name}': '({text})' is not a list of parameters; write them as name=value, …"
         ) from None
 
 
+def _value(node: ast.expr) -> Any:
+    word = _word(node)
+    return ast.literal_eval(node) if word is None else word
+
+
+def _word(node: ast.expr) -> str | None:
+    """A word needs no quotes, which would have to be doubled within those of SQL: `cut=memory-chart`."""
+    match node:
+        case ast.Name(id=word):
+            return word
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            words = _word(left), _word(right)
+            return None if None in words else f"{words[0]}-{words[1]}"
+        case _:
+            return None
+
+
+def _cuts(maker: Callable[..., Policy]) -> str:
+    """What a policy says of its cuts."""
+    return sections(maker)[1]["Cuts"]
+
+
+def _unfit(name: str, maker: Callable[..., Policy], cut: object) -> str:
+    """Why a policy cannot be set with a cut."""
+    fit = get_args(get_type_hints(maker)["cut"])
+    takes = f"It takes: {', '.join(fit)}"
+    if cut in CUTS:
+        return f"cut '{cut}' does not fit policy '{name}', but {_cuts(maker)}. {takes}"
+    return f"policy '{name}': there is no cut {cut!r}.{closest(str(cut), fit)} {takes}"
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a named policy."""
+    """One parameter of a named policy; `choices` are all that it may be, where these are few."""
 
     name: str
     default: object
     meaning: str
     range: str
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +137,7 @@ class Description:
     avoid_when: str
     parameters: tuple[Parameter, ...]
     cut: str
+    cuts: str
     rank: str
     needs_oracle: bool
 
@@ -126,6 +164,7 @@ def describe(maker: Callable[..., Policy]) -> Description:
         avoid_when=found["Avoid when"],
         parameters=tuple(_parameters(maker)),
         cut=type(policy.cut).__name__,
+        cuts=found["Cuts"],
         rank=type(policy.rank).__name__,
         needs_oracle=policy.needs_oracle,
     )
@@ -138,7 +177,9 @@ def _parameters(maker: Callable[..., Policy]) -> list[Parameter]:
         info = next(extra for extra in hints[name].__metadata__ if isinstance(extra, FieldInfo))
         limits = [str(limit) for limit in info.metadata]
         bounds = ", ".join(_bound(limit) for limit in limits)
-        described.append(Parameter(name, parameter.default, info.description or "", bounds))
+        kind = get_args(hints[name])[0]
+        choices = get_args(kind) if get_origin(kind) is Literal else ()
+        described.append(Parameter(name, parameter.default, info.description or "", bounds, choices))
     return described
 
 

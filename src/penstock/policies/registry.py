@@ -11,16 +11,14 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from penstock.policies.cuts.chain import ChainCut
 from penstock.policies.cuts.composition import CompositionCut
 from penstock.policies.cuts.fused import FusedCut
 from penstock.policies.cuts.latency_chart import LatencyChartCut
 from penstock.policies.cuts.memory_chart import MemoryChartCut
 from penstock.policies.cuts.operator import OperatorCut
-from penstock.policies.cuts.path import PathCut
-from penstock.policies.cuts.segment import SegmentCut
 from penstock.policies.cuts.simplified_segment import SimplifiedSegmentCut
 from penstock.policies.cuts.stall_avoiding import StallAvoidingCut
+from penstock.policies.fitting import CUTS, AnyCut, MemoryCut, ReleaseCut, WholeCut
 from penstock.policies.policy import Policy
 from penstock.policies.quantum import Quantum
 from penstock.policies.ranks.fcfs import Fcfs
@@ -55,21 +53,19 @@ FixedCost: TypeAlias = Annotated[
 Limit: TypeAlias = Annotated[float, Field(gt=0, description="seconds a row may stay before it goes first")]
 Seed: TypeAlias = Annotated[int, Field(ge=0, description="which random order")]
 Objective: TypeAlias = Annotated[Literal["latency", "memory"], Field(description="what is to be least")]
-Turns: TypeAlias = Annotated[
-    Literal["operator", "path"], Field(description="what takes turns; path is Aurora's two levels")
-]
 
 
-def round_robin(rows: Rows = None, seconds: Seconds = None, cut: Turns = "operator") -> Policy:
+def round_robin(rows: Rows = None, seconds: Seconds = None, cut: AnyCut = "operator") -> Policy:
     """Every operator in turn, leaves first, for the same quantum; or every path, through to its root.
 
     Paper:      MavStream 2004, 4.1.1; AQSIOS 2010, 6 (by path: RR, Aurora's two levels)
     Equation:   cyclic order
+    Cuts:       any; by path it is Aurora's two levels
     Use when:   nothing is known of costs, and nothing may starve
     Avoid when: latency or memory matter
     """
-    cutter = PathCut() if cut == "path" else OperatorCut()
-    return Policy("", cutter, RoundRobin(), Quantum(rows, seconds))
+    cutter, objective = CUTS[cut]
+    return Policy("", cutter, RoundRobin(), Quantum(rows, seconds), objective=objective)
 
 
 def weighted_round_robin(
@@ -79,63 +75,81 @@ def weighted_round_robin(
 
     Paper:      MavStream 2004, 4.1.1
     Equation:   cyclic order; quantum × weight of the operator, or of its kind
+    Cuts:       operator alone; weights are those of single operators
     Use when:   some operators need more time than others, and nothing may starve
     Avoid when: latency or memory matter more than fairness
     """
     return Policy("", OperatorCut(), WeightedRoundRobin(weights), Quantum(rows, seconds))
 
 
-def fifo(rows: Rows = None) -> Policy:
+def fifo(rows: Rows = None, cut: AnyCut = "operator") -> Policy:
     """Each row all the way through, in the order rows entered the system.
 
     Paper:      StreamAPAS 2010, 2; PIPES 2007, 6.6
     Equation:   −(arrival of the oldest row)
+    Cuts:       any; what has entered first is known of every unit
     Use when:   the worst latency matters, or fairness by arrival
     Avoid when: memory is scarce, or queries differ much in cost
     """
-    return Policy("", OperatorCut(), Fifo(), Quantum(rows))
+    cutter, objective = CUTS[cut]
+    return Policy("", cutter, Fifo(), Quantum(rows), objective=objective)
 
 
-def fcfs(rows: Rows = None) -> Policy:
+def fcfs(rows: Rows = None, cut: AnyCut = "path") -> Policy:
     """The path whose oldest batch was queued first.
 
     Paper:      AQSIOS 2010, 6
     Equation:   −(place in line of the oldest batch)
+    Cuts:       any; what was queued first is known of every unit
     Use when:   queries are alike, or as a baseline
     Avoid when: queries differ in cost or selectivity, or load is high
     """
-    return Policy("", PathCut(), Fcfs(), Quantum(rows))
+    cutter, objective = CUTS[cut]
+    return Policy("", cutter, Fcfs(), Quantum(rows), objective=objective)
 
 
 def path_capacity(
-    tau: Tau = 0, rows: Rows = None, seconds: Seconds = None, fixed_cost: FixedCost = True
+    tau: Tau = 0,
+    rows: Rows = None,
+    seconds: Seconds = None,
+    fixed_cost: FixedCost = True,
+    cut: WholeCut = "path",
 ) -> Policy:
     """The path from leaf to root that can process most rows per second.
 
     Paper:      MavStream 2004, 4.1.2
     Equation:   1 / (F/n + c_1 + s_1·c_2 + s_1·s_2·c_3 + …)
+    Cuts:       path or fused; capacity is that of all the way to the root, which other units stop short of
     Use when:   mean latency matters most
     Avoid when: memory is scarce, or a slow path must not starve
     """
-    return Policy("", PathCut(), PathCapacity(), Quantum(rows, seconds), tau, fixed_cost=fixed_cost)
+    return Policy("", CUTS[cut].cutter, PathCapacity(), Quantum(rows, seconds), tau, fixed_cost=fixed_cost)
 
 
-def segment(tau: Tau = 0, rows: Rows = None, seconds: Seconds = None, fixed_cost: FixedCost = True) -> Policy:
+def segment(
+    tau: Tau = 0,
+    rows: Rows = None,
+    seconds: Seconds = None,
+    fixed_cost: FixedCost = True,
+    cut: ReleaseCut = "segment",
+) -> Policy:
     """The segment that frees most bytes per second.
 
     Paper:      MavStream 2004, 4.1.3
     Equation:   (in_size − out_size · Π s) / (F/n + c_1 + s_1·c_2 + …)
+    Cuts:       those made for memory, and operator; a row is to wait where it is small
     Use when:   memory is scarce and arrivals burst
     Avoid when: latency matters; results come in bursts
     """
+    cutter, objective = CUTS[cut]
     return Policy(
         "",
-        SegmentCut(),
+        cutter,
         ReleaseCapacity(),
         Quantum(rows, seconds),
         tau,
         fixed_cost=fixed_cost,
-        objective="memory",
+        objective=objective,
     )
 
 
@@ -146,6 +160,7 @@ def simplified_segment(
 
     Paper:      MavStream 2004, 4.1.4
     Equation:   cut where release(next) / release(current) ≤ γ; then as segment
+    Cuts:       its own alone, by γ; segment takes this one and others
     Use when:   memory matters, and latency too
     Avoid when: one of them is all that matters
     """
@@ -160,50 +175,63 @@ def simplified_segment(
     )
 
 
-def chain(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
+def chain(rows: Rows = None, fixed_cost: FixedCost = True, cut: MemoryCut = "chain") -> Policy:
     """The steepest segment of the memory chart's lower envelope.
 
     Paper:      Stream Mill 2008, 3 and 4 (after Chain)
     Equation:   (M_in − σ·M_out) / (F/n + τ) of the segment
+    Cuts:       those with a queue wherever the envelope bends; no row may go on directly there
     Use when:   memory over time is to be least
     Avoid when: results may not wait: the upper segments starve in a burst
     """
-    return Policy("", ChainCut(), Slope("memory"), Quantum(rows), fixed_cost=fixed_cost, objective="memory")
+    cutter, objective = CUTS[cut]
+    return Policy("", cutter, Slope("memory"), Quantum(rows), fixed_cost=fixed_cost, objective=objective)
 
 
-def chain_flush(limit_s: Limit = 1.0, rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
+def chain_flush(
+    limit_s: Limit = 1.0, rows: Rows = None, fixed_cost: FixedCost = True, cut: MemoryCut = "chain"
+) -> Policy:
     """Chain, but what has stayed beyond a limit goes first.
 
     Paper:      StreamAPAS 2010, 2
     Equation:   Chain's slope while age ≤ limit, then the oldest first
+    Cuts:       those of chain, for the same reason
     Use when:   memory is scarce, and no result may be later than so
     Avoid when: the limit is below the usual backlog: it is FIFO then
     """
-    return Policy("", ChainCut(), Flush(limit_s), Quantum(rows), fixed_cost=fixed_cost, objective="memory")
+    cutter, objective = CUTS[cut]
+    return Policy("", cutter, Flush(limit_s), Quantum(rows), fixed_cost=fixed_cost, objective=objective)
 
 
-def rate_based(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
+def rate_based(rows: Rows = None, fixed_cost: FixedCost = True, cut: WholeCut = "path") -> Policy:
     """RB-MCQ: the query that puts out most rows per second.
 
     Paper:      AQSIOS 2010, 5.1
     Equation:   S / (F/n + C_avg)
+    Cuts:       path or fused; only a unit that reaches the root puts out results
     Use when:   mean response time over all queries matters
     Avoid when: freshness matters, or selective queries must not starve
     """
-    return Policy("", PathCut(), Rate(), Quantum(rows), fixed_cost=fixed_cost)
+    return Policy("", CUTS[cut].cutter, Rate(), Quantum(rows), fixed_cost=fixed_cost)
 
 
 def fas_mcq(
-    beta: Beta = 1.0, popularity: Popularity = False, rows: Rows = None, fixed_cost: FixedCost = True
+    beta: Beta = 1.0,
+    popularity: Popularity = False,
+    rows: Rows = None,
+    fixed_cost: FixedCost = True,
+    cut: WholeCut = "path",
 ) -> Policy:
     """FAS-MCQ: the queries most likely stale, per second it takes to make them fresh.
 
     Paper:      AQSIOS 2010, 4 and 5.2
     Equation:   Σ α·(1 − (1−S)^(N^β)) / (N^β · (F/N + C_avg)), over the queries that a unit serves
+    Cuts:       path or fused; only a unit that reaches the root makes a query fresh
     Use when:   results should be up to date; set weights α for what matters more
     Avoid when: every row's delay counts alike
     """
-    return Policy("", PathCut(), Freshness(beta, popularity), Quantum(rows), fixed_cost=fixed_cost)
+    rank = Freshness(beta, popularity)
+    return Policy("", CUTS[cut].cutter, rank, Quantum(rows), fixed_cost=fixed_cost)
 
 
 def latency_chart(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
@@ -211,6 +239,7 @@ def latency_chart(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
 
     Paper:      Stream Mill 2008, 3 and 4
     Equation:   σ / (F/n + τ) of the partition
+    Cuts:       its own alone; the slope is that of the chart's partition
     Use when:   mean latency is to be least and queries share prefixes
     Avoid when: memory is scarce
     """
@@ -224,6 +253,7 @@ def memory_chart(rows: Rows = None, fixed_cost: FixedCost = True) -> Policy:
 
     Paper:      Stream Mill 2008, 4
     Equation:   (M_in − σ·M_out) / (F/n + τ) of the partition
+    Cuts:       its own alone; chain takes this one and others
     Use when:   memory is to be least and queries share streams or prefixes
     Avoid when: latency matters
     """
@@ -237,6 +267,7 @@ def greedy(objective: Objective = "latency") -> Policy:
 
     Paper:      Stream Mill 2008, 6
     Equation:   1 / τ of the head row; for memory its freed bytes / τ
+    Cuts:       operator alone; a row's true cost is that of one operator
     Use when:   a baseline for MSS is wanted
     Avoid when: costs vary: one expensive row hides the cheap ones behind it
     """
@@ -248,21 +279,24 @@ def mss(objective: Objective = "latency") -> Policy:
 
     Paper:      Stream Mill 2008, 5 and 6
     Equation:   max over k of Σ_{i≤k} outputs_i / Σ_{i≤k} τ_i
+    Cuts:       operator alone; a row's true cost is that of one operator
     Use when:   the optimum is wanted, to measure others against
     Avoid when: anything real runs
     """
     return Policy("", OperatorCut(), MaximumSlopeSegment(objective))
 
 
-def random(seed: Seed = 0, rows: Rows = None) -> Policy:
+def random(seed: Seed = 0, rows: Rows = None, cut: AnyCut = "operator") -> Policy:
     """Any ready operator.
 
     Paper:      none; the baseline every policy should beat
     Equation:   uniform
+    Cuts:       any
     Use when:   tests should meet many schedules
     Avoid when: anything matters
     """
-    return Policy("", OperatorCut(), RandomOrder(seed), Quantum(rows))
+    cutter, objective = CUTS[cut]
+    return Policy("", cutter, RandomOrder(seed), Quantum(rows), objective=objective)
 
 
 def direct(rows: Rows = None) -> Policy:
@@ -270,6 +304,7 @@ def direct(rows: Rows = None) -> Policy:
 
     Paper:      PIPES 2007, 2.4 (direct interoperability)
     Equation:   none
+    Cuts:       fused alone, which is what it is; fifo takes any
     Use when:   operators are cheap and a step's fixed cost is not
     Avoid when: an expensive operator would stall the cheap ones it is fused with
     """
@@ -281,6 +316,7 @@ def stall_avoiding(rows: Rows = None) -> Policy:
 
     Paper:      PIPES 2007, 5.1
     Equation:   d(P) − c(P) ≥ 0, d(P) = 1 / Σ 1/d(v), c(P) = Σ c(v)
+    Cuts:       its own alone; fifo takes this one and others
     Use when:   threads are to be divided over a graph with some expensive operators
     Avoid when: rates are not known yet
     """
@@ -292,6 +328,7 @@ def composed(limit_s: Limit = 1.0, rows: Rows = None) -> Policy:
 
     Paper:      StreamAPAS 2010, 6.2
     Equation:   projections join what they read, consecutive selections join; then as chain-flush
+    Cuts:       composition alone, which is what it is; fifo takes it, too
     Use when:   many cheap selections and projections follow each other
     Avoid when: costs are known: the envelope knows better where to cut
     """

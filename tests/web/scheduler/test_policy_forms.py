@@ -9,7 +9,16 @@ import pytest
 from penstock.model.scheduling import SCHEDULINGS
 from penstock.policies.parsing import describe, parse
 from penstock.policies.registry import NAMED
-from penstock.web.scheduler.policy_forms import THREADS, filled_of, knobs, names_in, policy_text, usable
+from penstock.web.scheduler.policy_forms import (
+    CUTS,
+    THREADS,
+    filled_of,
+    knobs,
+    names_in,
+    other_cuts,
+    policy_text,
+    usable,
+)
 
 POLICIES = {one["name"]: one for one in (asdict(describe(maker)) for maker in NAMED)}
 
@@ -52,3 +61,17 @@ def test_every_thread_plan_is_offered() -> None:
 
 def test_names_with_commas_between() -> None:
     assert names_in(" a, b ,, ") == ["a", "b"]
+
+
+def test_cuts_that_fit_are_offered_and_why_others_are_not() -> None:
+    cuts = {
+        name: [knob.choices for knob in knobs(one) if knob.name == "cut"] for name, one in POLICIES.items()
+    }
+    assert [cuts["fcfs"], cuts["rate-based"], cuts["direct"]] == [[tuple(CUTS)], [("path", "fused")], []]
+    assert other_cuts(POLICIES["fcfs"]) == ""
+    assert other_cuts(POLICIES["rate-based"]) == (
+        "Not every cut fits, but path or fused; only a unit that reaches the root puts out results."
+    )
+    assert other_cuts(POLICIES["stall-avoiding"]) == (
+        "Its cut cannot be set apart: it is its own alone; fifo takes this one and others."
+    )

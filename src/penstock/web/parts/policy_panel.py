@@ -10,7 +10,7 @@ from nicegui.element import Element
 from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.parts.elements import Choice, Field, TextField, box, button, facts, panel, say, text
 from penstock.web.parts.permits import disable
-from penstock.web.scheduler.policy_forms import filled_of, knobs, policy_text, usable
+from penstock.web.scheduler.policy_forms import CUTS, filled_of, knobs, other_cuts, policy_text, usable
 
 Done = Callable[[], Awaitable[None]]
 
@@ -36,6 +36,7 @@ class PolicyPanel:
             )
             self._about = box("stack")
             self._knobs = box("fields")
+            self._other_cuts = text("p", "", "muted small")
             self._text = text("pre", "", "mono small")
             with box("line"):
                 self._switch = disable(button("Switch to this policy", self._set, "primary"), why)
@@ -67,9 +68,9 @@ class PolicyPanel:
         with self._knobs:
             for knob in knobs(policy):
                 value = filled.get(knob.name, knob.default) if name == policy["name"] else knob.default
-                if knob.is_switch:
-                    choices = ("True", "False")
-                    made: Field = Choice(knob.name, choices, value, hint=knob.hint, changed=self._filled)
+                if knob.choices:
+                    shown = {one: f"{one}: {CUTS[one]}" if one in CUTS else one for one in knob.choices}
+                    made: Field = Choice(knob.name, shown, value, hint=knob.hint, changed=self._filled)
                 else:
                     made = TextField(
                         knob.name,
@@ -79,6 +80,7 @@ class PolicyPanel:
                         changed=self._filled,
                     )
                 self._fields[knob.name] = disable_field(made, self._why)
+        self._other_cuts.text = other_cuts(policy)
         self._filled()
 
     def _filled(self) -> str:

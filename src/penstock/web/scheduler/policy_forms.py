@@ -18,20 +18,49 @@ THREADS: Mapping[str, str] = {
 
 
 class Knob(NamedTuple):
-    """A parameter to set: what it means, what it may be, and its default as it is written."""
+    """A parameter to set: what it means, its default as it is written, and what it may be if that is few."""
 
     name: str
     hint: str
     default: str
-    is_switch: bool
+    choices: tuple[str, ...] = ()
+
+
+#: What units a cut makes, in the words of the form.
+CUTS: Mapping[str, str] = {
+    "operator": "each operator by itself",
+    "path": "each path from a stream to its result",
+    "segment": "a queue where memory is freed more slowly from there on",
+    "simplified-segment": "two segments of a path at most",
+    "chain": "a queue wherever the envelope of memory bends",
+    "memory-chart": "as chain, with branches of one stream together",
+    "latency-chart": "what puts out most results a second together",
+    "stall-avoiding": "as large as keeps pace with its input",
+    "composition": "projections and selections with what they follow",
+    "fused": "everything that is connected",
+}
 
 
 def knobs(policy: Mapping[str, Any]) -> list[Knob]:
     """The parameters of a policy, as `GET /policies` describes it."""
     return [
-        Knob(one["name"], _hint(one), written(one["default"]), isinstance(one["default"], bool))
-        for one in policy["parameters"]
+        Knob(one["name"], _hint(one), written(one["default"]), _choices(one)) for one in policy["parameters"]
     ]
+
+
+def _choices(one: Mapping[str, Any]) -> tuple[str, ...]:
+    return ("True", "False") if isinstance(one["default"], bool) else tuple(one["choices"])
+
+
+def other_cuts(policy: Mapping[str, Any]) -> str:
+    """Which cuts a policy cannot be set with, and why; empty if any will do."""
+    fit = next((one["choices"] for one in policy["parameters"] if one["name"] == "cut"), ())
+    left = [name for name in CUTS if name not in fit]
+    if not left:
+        return ""
+    if not fit:
+        return f"Its cut cannot be set apart: it is {policy['cuts']}."
+    return f"Not every cut fits, but {policy['cuts']}."
 
 
 def _hint(one: Mapping[str, Any]) -> str:
