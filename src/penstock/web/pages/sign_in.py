@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from penstock.web.parts.elements import TextField, box, text
+from penstock.web.parts.elements import TextField, attributes, box, text
 from penstock.web.parts.frame import head
 
 _SEND = """() => {
@@ -23,7 +23,7 @@ def show() -> None:
     head()
     with (
         box("main", "main").style("max-width: 420px; margin: 12vh auto 0"),
-        box("panel stack", "form").on("submit.prevent", js_handler=_SEND),
+        attributes(box("panel stack", "form"), aria_label="Sign in").on("submit.prevent", js_handler=_SEND),
     ):
         text("h1", "Penstock")
         text("p", "Sign in with a token. An administrator makes one with `penstock token create`.", "muted")

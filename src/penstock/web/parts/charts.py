@@ -24,12 +24,20 @@ class TimeChart(Element, component="../js/time_chart.js"):
          "limit": value or None,                    a dashed line
          "gone": [name, …]}                         series that are shown no more
 
-    What was told before may be told again.
+    What was told before may be told again. `heading` is below that of what is around it.
     """
 
-    def __init__(self, title: str, unit: Unit, initial: dict[str, Any], *, span_s: float = SPAN_S) -> None:
+    def __init__(
+        self,
+        title: str,
+        unit: Unit,
+        initial: dict[str, Any],
+        *,
+        span_s: float = SPAN_S,
+        heading: Literal["h2", "h3"] = "h3",
+    ) -> None:
         super().__init__()
-        self._props.update(title=title, unit=unit, initial=initial, span=span_s)
+        self._props.update(title=title, unit=unit, initial=initial, span=span_s, heading=heading)
 
     def take(self, news: dict[str, Any]) -> None:
         """Points and marks that came."""

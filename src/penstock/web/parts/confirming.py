@@ -19,5 +19,5 @@ def confirmation(title: str, words: str, label: str, done: Callable[[], Awaitabl
         text("p", words)
         with box("line"):
             button(label, do, "danger")
-            button("Cancel", sheet.close)
+            button("Cancel", sheet.close).props("autofocus")  # whoever presses Enter at once loses nothing
     return sheet

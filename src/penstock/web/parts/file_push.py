@@ -22,7 +22,9 @@ async def push_shown(
     with box("file-push stack"):
         with box("line"):
             bar = attributes(Element("progress"), aria_label="Rows pushed")
-            said = text("span", "", "small number").props("role=status")
+            said = text("span", "", "small number")
+            # Each number on the way there would be said.
+            ended = text("span", "", "hidden-to-eyes").props("role=status")
             stop = button("Stop", lambda: setattr(push, "stopped", True))
         wrong = text("p", "", "wrong").props("role=alert")
     if guess.rows:
@@ -43,6 +45,8 @@ async def push_shown(
                 if push.rows
                 else push.wrong
             )
+        if push.done or push.stopped:
+            ended.text = said.text
         stop.set_visibility(not (push.done or push.stopped or push.wrong))
 
     await push.run(visitor, stream, upload.path, guess, columns, f"{upload.id}-{number}", told)

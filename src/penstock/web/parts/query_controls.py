@@ -60,7 +60,7 @@ class QueryControls:
             )
             with box("line"):
                 button("Drop the query", self._drop_it, "danger")
-                button("Cancel", sheet.close)
+                button("Cancel", sheet.close).props("autofocus")
         return sheet
 
     def _ask_to_stop(self) -> None:

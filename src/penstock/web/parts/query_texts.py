@@ -61,7 +61,8 @@ class Written:
             self._shown = query["columns"]
             self._columns.clear()
             with self._columns:
-                _table(("name", "type"), [(one["name"], one["type"].upper()) for one in self._shown])
+                rows = [(one["name"], one["type"].upper()) for one in self._shown]
+                _table("Columns of the results", ("name", "type"), rows)
 
 
 class Skipped:
@@ -88,12 +89,12 @@ class Skipped:
         self._rows.clear()
         with self._rows:
             rows = [(one["stream"], str(one["offset"]), one["reason"], one["text"]) for one in latest]
-            _table(("stream", "row", "reason", "as it came"), rows)
+            _table("Rows that were skipped", ("stream", "row", "reason", "as it came"), rows)
         self._around.set_visibility(bool(latest))
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Element:
-    with Element("table").classes("data") as made:
+def _table(label: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Element:
+    with attributes(Element("table").classes("data"), aria_label=label) as made:
         with Element("thead"), Element("tr"):
             for name in head:
                 attributes(text("th", name), scope="col")
