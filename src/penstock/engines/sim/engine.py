@@ -26,6 +26,7 @@ from penstock.control.events import (
 from penstock.control.machine import Control
 from penstock.control.thread_plans import ThreadPlan
 from penstock.control.units import UnitState
+from penstock.engines.sim.handing_over import HandedOver
 from penstock.engines.sim.results import Results
 from penstock.engines.sim.tables import Exit, Tables, UnitTable
 from penstock.engines.sim.workload import Workload
@@ -64,6 +65,8 @@ class Simulation:
         self._tables = Tables(workload)
         self._units: dict[int, list[list[list[UnitTable]]]] = {}  # by reader, edge and lane
         self._fixed: dict[int, float] = {}  # seconds before a unit's first row
+        handing_over, workers = workload.handing_over, (threads or ThreadPlan()).workers
+        self._handed = None if handing_over is None else HandedOver(handing_over, self.control, workers)
         self._past: list[UnitTable] = []
         self._sizes: dict[str, float] = {}  # bytes per row of each stream that is read
         self._timers: list[tuple[float, int, Event]] = []
@@ -184,6 +187,9 @@ class Simulation:
         units = self.control.units
         for index in [index for index in self._units if index not in units]:
             self._past.extend(_flat(self._units.pop(index)))
+        handed = self._handed
+        if handed is not None:
+            handed.use(units.values())
         for index, unit in units.items():
             if index not in self._units:
                 self._fixed[index] = self.workload.fixed_of(unit.place.unit.operators)
@@ -191,11 +197,19 @@ class Simulation:
                     [self._tables.unit_tables(unit.place, edge) for edge in reader.edges]
                     for reader in unit.readers
                 ]
+                if handed is not None:
+                    self._units[index] = [
+                        [[handed.table(unit, reader, table) for table in lanes] for lanes in edges]
+                        for reader, edges in enumerate(self._units[index])
+                    ]
 
     def _run_step(self, command: RunStep) -> None:
         entries = self._units[command.unit]
         start = self._now
         clock = start + self._fixed[command.unit]
+        handed = self._handed
+        if handed is not None:
+            clock += handed.before(command, start)
         outputs: list[Output] = []
         for take in command.takes:
             for lane, lo, hi in _runs(take.batches):
@@ -208,6 +222,9 @@ class Simulation:
                         first, last = exit_.count[lo], exit_.count[hi]
                         if first < last:
                             outputs.append(Output(exit_.port, _batch(exit_, first, last)))
+        if handed is not None:
+            clock += handed.after(command, outputs)
+            handed.ended(command, clock)
         self.results.step_ends.append(clock)
         self._at(StepFinished(clock, command.step, clock - start, tuple(outputs)))
 

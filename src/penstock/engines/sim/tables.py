@@ -135,7 +135,7 @@ class Tables:
         for slot, port in enumerate(node.inputs):
             for lane in self.lanes(port):
                 costs = distribution.draw(lane.keys, with_, slot)
-                counts = [self._outputs(name, lane, mix_one(with_, 100 + p), p) for p in range(ports)]
+                counts = [self._outputs(name, slot, lane, mix_one(with_, 100 + p), p) for p in range(ports)]
                 fates.append(Fate(_cumulated(costs), tuple(_cumulated(count) for count in counts)))
                 for p, count in enumerate(counts):
                     lanes_out[p].append(_derived(lane, count, mix_one(with_, 200 + p), truth.out_bytes))
@@ -143,7 +143,7 @@ class Tables:
         for p in range(ports):
             self._lanes[Port(name, p)] = lanes_out[p]
 
-    def _outputs(self, name: str, lane: Lane, with_: np.uint64, port: int) -> Ints:
+    def _outputs(self, name: str, slot: int, lane: Lane, with_: np.uint64, port: int) -> Ints:
         """How many rows each row becomes: whole ones always, the fraction as a chance."""
         operator = self._graph.nodes[name].operator
         if (
@@ -152,6 +152,8 @@ class Tables:
             and operator.window.kind in ("time", "count")
         ):
             return _windows_closed(operator.window, lane)
+        if name in self._workload.yields:
+            return self._workload.yields[name][slot]
         share = self._workload.truth_of(self._graph, name).yield_of(port)
         whole = int(share)
         chance = uniform(lane.keys, with_) < share - whole

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from penstock.engines.sim.arrivals import Arrivals
-from penstock.engines.sim.draws import Constant, Distribution
+from penstock.engines.sim.draws import Constant, Distribution, Ints
 from penstock.model.estimates import Estimate, Estimates
 from penstock.model.graph import Graph
 from penstock.plan.sharing import initial_estimates
+
+if TYPE_CHECKING:
+    from penstock.engines.sim.handing_over import HandingOver
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Workload:
     deliver_at_end: bool = False
     fixed: Mapping[tuple[str, ...], float] = field(default_factory=dict)
     delivery_s: float = 0.0
+    yields: Mapping[str, Mapping[int, Ints]] = field(default_factory=dict)
+    handing_over: HandingOver | None = None
 
     def truth_of(self, graph: Graph, name: str) -> Estimate:
         """What is true of an operator."""
