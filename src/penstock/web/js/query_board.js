@@ -1,29 +1,43 @@
 // All queries with what they asked for and what they get: filtered, sorted and grouped here, without the server.
 
-import { LEVELS, LEVEL_WORDS, bytes, count, linePath, rate, seconds, share } from "penstock-ui";
-import { WishGauge } from "penstock-ui/wish_gauge.js";
+import { LEVELS, LEVEL_WORDS, count } from "penstock-ui";
+import { QueryGroup } from "penstock-ui/query_group.js";
+import { METRICS, RATE, added, latest } from "penstock-ui/query_measures.js";
+import { QueryRow } from "penstock-ui/query_row.js";
 
-const SPAN_S = 180;
-const METRICS = [
-  { key: "latency", place: 1, name: "latency", show: seconds },
-  { key: "memory", place: 2, name: "memory", show: bytes },
-  { key: "staleness", place: 3, name: "staleness", show: share },
-];
+// More queries than these are grouped by the work they share, until somebody chooses otherwise.
+const MANY = 40;
+// A group of more than these is folded.
+const FOLDED = 12;
+// So many rows are drawn before it is known which are in sight.
+const SOON = 12;
+const CHOSEN = "penstock-overview";
+const more = (place) => (a, b) => (b.now[place] ?? -1) - (a.now[place] ?? -1);
 const SORTS = {
   "worst first": (a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) || a.name.localeCompare(b.name),
   name: (a, b) => a.name.localeCompare(b.name),
-  latency: (a, b) => (b.now[1] ?? -1) - (a.now[1] ?? -1),
-  memory: (a, b) => (b.now[2] ?? -1) - (a.now[2] ?? -1),
-  staleness: (a, b) => (b.now[3] ?? -1) - (a.now[3] ?? -1),
-  "rows out": (a, b) => (b.now[4] ?? -1) - (a.now[4] ?? -1),
+  latency: more(1),
+  memory: more(2),
+  staleness: more(3),
+  "rows out": more(RATE),
 };
+const ALONE = "alone";
 const GROUPS = {
   none: () => "",
   "level of service": (row) => LEVEL_WORDS[row.level],
-  "shared work": (row) => (row.together > 1 ? row.shape : "alone"),
-  stream: (row) => row.reads.join(", "),
+  "shared work": (row) => (row.together > 1 ? row.shape : ALONE),
+  stream: (row) => row.reads.join(" and "),
   state: (row) => row.state,
 };
+
+function chosen() {
+  try {
+    const { sort, group } = JSON.parse(localStorage.getItem(CHOSEN)) ?? {};
+    return { sort: sort in SORTS ? sort : "worst first", group: group in GROUPS ? group : "" };
+  } catch {
+    return { sort: "worst first", group: "" };
+  }
+}
 
 export default {
   template: `
@@ -32,10 +46,10 @@ export default {
         <input class="input" type="search" v-model="filter" placeholder="Filter by name, stream or state"
           aria-label="Filter queries" />
         <label class="line"><span class="muted small">sort by</span>
-          <select class="input" v-model="sort" aria-label="Sort queries">
+          <select class="input" :value="sort" @change="choose({ sort: $event.target.value })" aria-label="Sort queries">
             <option v-for="name in sorts" :value="name">{{ name }}</option></select></label>
         <label class="line"><span class="muted small">group by</span>
-          <select class="input" v-model="group" aria-label="Group queries">
+          <select class="input" :value="grouping" @change="choose({ group: $event.target.value })" aria-label="Group queries">
             <option v-for="name in groups" :value="name">{{ name }}</option></select></label>
         <span class="muted small" role="status">{{ said }}</span>
       </div>
@@ -43,49 +57,28 @@ export default {
         <div class="header" role="row"><span role="columnheader">query</span><span role="columnheader">asked for and given</span>
           <span v-for="metric in metrics" role="columnheader">{{ metric.name }}</span><span role="columnheader">rows out</span></div>
         <template v-for="part in parts" :key="part.name">
-          <div v-if="part.name" role="row"><span role="cell" aria-colspan="6">
-          <button type="button" class="group" :aria-expanded="isOpen(part)" @click="toggle(part)">
-            <span aria-hidden="true">{{ isOpen(part) ? "▾" : "▸" }}</span>
-            <span>{{ part.title }}</span><span class="muted">{{ part.rows.length }}</span>
-            <span class="hidden-to-eyes">{{ part.levels.map((one) => one.count + " " + words[one.level]).join(", ") }}</span>
-            <span class="share" aria-hidden="true"><span v-for="one in part.levels" :class="one.level"
-              :style="{ flex: one.count }"></span></span>
-          </button></span></div>
+          <query-group v-if="part.name" :part="part" :open="isOpen(part)" :at="at" :points="pointsOf" @toggle="toggle(part)" />
           <template v-if="isOpen(part)">
-            <div v-for="row in part.rows" :key="row.name" class="row" role="row">
-              <span class="cell who" role="rowheader"><a class="query-name whole-row" :href="row.link">{{ row.name }}</a>
-                <span class="line"><span class="level small" :class="row.level">{{ words[row.level] }}</span>
-                <span v-if="row.state !== 'running'" class="tag" :class="{ bad: row.state === 'failed' }">{{ row.state }}</span></span>
-              </span>
-              <span class="cell wishes" role="cell">
-                <wish-gauge v-for="one in row.gauges" :key="one.wish" :one="one" />
-                <span v-if="!row.gauges.length" class="muted small">nothing asked for</span>
-              </span>
-              <span v-for="metric in metrics" class="cell" role="cell">
-                <span class="name" aria-hidden="true">{{ metric.name }} </span>
-                <span class="value">{{ metric.show(row.now[metric.place]) }}</span>
-                <svg class="spark" viewBox="0 0 100 22" preserveAspectRatio="none" aria-hidden="true">
-                  <path :d="row.lines[metric.key]"></path></svg>
-              </span>
-              <span class="cell rate value" role="cell"><span class="name" aria-hidden="true">rows out </span>{{ rate(row.now[4]) }}</span>
-              <span v-if="row.trouble" class="cause" role="cell" aria-colspan="6">{{ row.trouble }}</span>
-            </div>
+            <query-row v-for="(row, place) in part.rows" :key="row.name" :row="row" :points="pointsOf" :soon="place < soon" />
           </template>
         </template>
+        <p v-if="!parts.length" class="muted" style="padding: 12px">No query is like that.</p>
       </div>
     </section>`,
-  components: { WishGauge },
+  components: { QueryGroup, QueryRow },
   props: { initial: Object },
   data() {
     return {
-      rows: {}, at: 0, filter: "", sort: "worst first", group: "none", open: {},
-      sorts: Object.keys(SORTS), groups: Object.keys(GROUPS), metrics: METRICS, words: LEVEL_WORDS,
+      rows: {}, at: 0, filter: "", ...chosen(), open: {}, soon: SOON,
+      sorts: Object.keys(SORTS), groups: Object.keys(GROUPS), metrics: METRICS,
     };
   },
   created() {
+    this.points = new Map();
     if (this.initial) this.take(this.initial);
   },
   computed: {
+    grouping() { return this.group || (Object.keys(this.rows).length > MANY ? "shared work" : "none"); },
     parts() {
       const wanted = this.filter.trim().toLowerCase();
       const rows = Object.values(this.rows).filter(
@@ -93,17 +86,12 @@ export default {
       rows.sort(SORTS[this.sort]);
       const parts = new Map();
       for (const row of rows) {
-        const name = GROUPS[this.group](row);
-        if (!parts.has(name)) parts.set(name, { name, title: name, rows: [], levels: [] });
+        const name = GROUPS[this.grouping](row);
+        if (!parts.has(name)) parts.set(name, { name, rows: [] });
         parts.get(name).rows.push(row);
       }
-      for (const part of parts.values()) {
-        if (this.group === "shared work" && part.name !== "alone")
-          part.title = `one operator network: ${part.rows.slice(0, 3).map((row) => row.name).join(", ")}${part.rows.length > 3 ? " …" : ""}`;
-        part.levels = LEVELS.map((level) => ({ level, count: part.rows.filter((row) => row.level === level).length }))
-          .filter((one) => one.count);
-      }
-      return [...parts.values()];
+      return [...parts.values()].map((part) => ({ ...part, ...this.headOf(part) }))
+        .sort((a, b) => (a.name === ALONE) - (b.name === ALONE) || b.rows.length - a.rows.length || a.name.localeCompare(b.name));
     },
     said() {
       const all = Object.keys(this.rows).length;
@@ -112,38 +100,42 @@ export default {
     },
   },
   methods: {
-    rate,
-    isOpen(part) { return !part.name || (this.open[part.name] ?? part.rows.length <= 12); },
+    pointsOf(name) { return this.points.get(name) ?? []; },
+    choose(other) {
+      Object.assign(this, other);
+      try {
+        localStorage.setItem(CHOSEN, JSON.stringify({ sort: this.sort, group: this.group }));
+      } catch { /* a browser that keeps nothing */ }
+    },
+    headOf({ name, rows }) {
+      const number = `${count(rows.length)} ${rows.length === 1 ? "query" : "queries"}`;
+      if (this.grouping !== "shared work")
+        return { title: this.grouping === "stream" ? `Over ${name || "no stream"}` : name, note: number };
+      if (name === ALONE) return { title: `${number} on ${rows.length === 1 ? "its" : "their"} own`, note: "sharing no whole network" };
+      const names = rows.map((row) => row.name).sort().slice(0, 2).join(", ");
+      return { title: `${number} as one`, note: names + (rows.length > 2 ? `, … over ${rows[0].reads.join(" and ")}` : "") };
+    },
+    isOpen(part) {
+      return !part.name || (this.open[part.name] ?? (this.filter !== "" || part.rows.length <= FOLDED || this.parts.length === 1));
+    },
     toggle(part) { this.open[part.name] = !this.isOpen(part); },
     // What is new: rows that changed, points that came, names that went.
     take({ at, rows, points, gone }) {
       this.at = at;
-      for (const name of gone ?? []) delete this.rows[name];
-      for (const [name, row] of Object.entries(rows ?? {})) {
-        const known = this.rows[name];
-        this.rows[name] = { points: [], now: [], lines: {}, ...known, ...row, name };
+      for (const name of gone ?? []) {
+        delete this.rows[name];
+        this.points.delete(name);
       }
-      for (const [name, added] of Object.entries(points ?? {})) {
+      for (const [name, row] of Object.entries(rows ?? {}))
+        this.rows[name] = { now: [], at, ...this.rows[name], ...row, name };
+      for (const [name, came] of Object.entries(points ?? {})) {
         const row = this.rows[name];
         if (!row) continue;
-        row.points = row.points.concat(added).filter((point) => point[0] >= at - SPAN_S);
-        row.now = this.latest(row.points);
-        for (const metric of METRICS) {
-          const values = row.points.map((point) => [point[0], point[metric.place]]);
-          const most = metric.key === "staleness" ? 1 : Math.max(...values.map((one) => one[1] ?? 0), 1e-9) * 1.05;
-          row.lines[metric.key] = linePath(values, 100, 21, most, at - SPAN_S, at);
-        }
+        const all = added(this.points.get(name), came, at);
+        this.points.set(name, all);
+        row.now = latest(all);
+        row.at = at;
       }
-    },
-    // Of each measure the last that is known; staleness and rates are means of some seconds, since steps are jerky.
-    latest(points) {
-      const tail = points.slice(-8);
-      const last = (place) => tail.map((point) => point[place]).filter((value) => value !== null).at(-1) ?? null;
-      const mean = (place) => {
-        const known = tail.map((point) => point[place]).filter((value) => value !== null);
-        return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
-      };
-      return [tail.at(-1)?.[0], last(1), last(2), mean(3), mean(4)];
     },
   },
 };

@@ -1,8 +1,9 @@
 // All streams: how fast they come, how far their time is, what of them is late or does not fit, and their pace.
 
-import { SLIDER_MOST, count, linePath, rate, sliderPosition, sliderRate } from "penstock-ui";
+import { SLIDER_MOST, count, rate, sliderPosition, sliderRate } from "penstock-ui";
+import { added } from "penstock-ui/query_measures.js";
+import { Spark } from "penstock-ui/spark.js";
 
-const SPAN_S = 180;
 const STATES = {
   running: ["met", "running"], waiting: ["unknown", "waiting for rows"],
   failing: ["violated", "failing"], ended: ["none", "ended"],
@@ -36,7 +37,7 @@ export default {
               <span v-if="row.waited" class="tag" title="Windows or joins wait for it: other streams have come further">others wait for it</span></span>
           </span>
           <span class="cell"><span class="name">rate </span><span class="value">{{ rate(row.now ?? 0) }}</span>
-            <svg class="spark" viewBox="0 0 100 22" preserveAspectRatio="none" aria-hidden="true"><path :d="row.line"></path></svg></span>
+            <spark :values="row.points" :at="row.at" /></span>
           <span class="cell pace">
             <template v-if="row.paced">
               <input type="range" min="0" :max="most" step="1" :value="positionOf(row)" :disabled="!may" :title="may ? '' : why"
@@ -55,6 +56,7 @@ export default {
         <p v-if="!shown.length" class="muted" style="padding: 12px">No stream is like that.</p>
       </div>
     </section>`,
+  components: { Spark },
   props: { initial: Object, may: Boolean, why: String },
   emits: ["rate"],
   data() { return { rows: {}, at: 0, filter: "", sort: "name", sorts: Object.keys(SORTS), drags: {}, most: SLIDER_MOST }; },
@@ -101,14 +103,13 @@ export default {
       this.at = at;
       for (const name of gone ?? []) delete this.rows[name];
       for (const [name, row] of Object.entries(rows ?? {}))
-        this.rows[name] = { points: [], line: "", now: 0, ...this.rows[name], ...row };
-      for (const [name, added] of Object.entries(points ?? {})) {
+        this.rows[name] = { points: [], at, now: 0, ...this.rows[name], ...row };
+      for (const [name, came] of Object.entries(points ?? {})) {
         const row = this.rows[name];
         if (!row) continue;
-        row.points = row.points.concat(added).filter((point) => point[0] >= at - SPAN_S);
+        row.points = added(row.points, came, at);
         row.now = row.points.at(-1)?.[1] ?? 0;
-        const most = Math.max(...row.points.map((point) => point[1]), 1e-9) * 1.05;
-        row.line = linePath(row.points, 100, 21, most, at - SPAN_S, at);
+        row.at = at;
       }
     },
   },

@@ -6,13 +6,14 @@ staleness is the share of the time since then in which the result was out of dat
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-#: How many looks are kept, and marks (switches of policy and threads).
-KEPT, MARKS = 240, 50
+#: How many looks are kept, four minutes of them while rows flow, and marks (switches of policy and threads).
+KEPT, MARKS = 320, 50
 
 _Kept = TypeVar("_Kept")
 
@@ -114,13 +115,28 @@ class History:
             points.popleft()
 
 
-def since(points: Iterable[Point], told_s: float) -> list[list[float | None]]:
-    """The points that are newer, short enough to be sent every second."""
-    return [
-        [round(one.at_s, 2), *(None if value is None else float(f"{value:.4g}") for value in one[1:])]
-        for one in points
-        if one.at_s > told_s
-    ]
+def since(points: Sequence[Point], told_s: float, apart_s: float = 0.0) -> list[list[float | None]]:
+    """The points that are newer, short enough to be sent at every look.
+
+    Of those that are nearer to each other than `apart_s` there is one, the last, with the last known latency:
+    results are seldom.
+    """
+    found: list[list[float | None]] = []
+    next_s = math.inf
+    for one in reversed(points):
+        if one.at_s <= told_s:
+            break
+        if one.at_s <= next_s:
+            next_s = one.at_s - apart_s
+            found.append([round(one.at_s, 2), *map(_short, one[1:])])
+        elif found[-1][1] is None:
+            found[-1][1] = _short(one.latency_s)
+    found.reverse()
+    return found
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.4g}")
 
 
 def _between(at_s: float, passed_s: float, before: Seen, now: Seen, one: Mapping[str, Any]) -> Point:

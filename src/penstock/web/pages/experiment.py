@@ -10,12 +10,13 @@ from fastapi import Request
 from nicegui import ui
 from nicegui.element import Element
 
+from penstock.experiments.claims import tally
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.experiments.rows import figure_words, remark, running, when
-from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.live.looks import Live
 from penstock.web.parts.elements import attributes, box, button, empty, link, panel, say, text
-from penstock.web.parts.experiments import claims_table, picture, rows_table
+from penstock.web.parts.experiments import LOOK_S, claims_table, picture, rows_table
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
 
@@ -99,7 +100,7 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
             shown_s = _ended_s(one)
             await fill(one)
 
-    ui.timer(WATCHED_S, look)
+    ui.timer(LOOK_S, look)
 
 
 def _usable(control: Element, why: str) -> None:
@@ -127,8 +128,7 @@ async def _asked(visitor: Visitor, method: str, path: str) -> None:
 
 
 def _content(one: Mapping[str, Any], drawn: bytes | None) -> None:
-    holds = sum(claim["holds"] for claim in one["measured"])
-    with panel("Claims", f"{holds} of {len(one['measured'])} hold; {when(one, time.time())}"):
+    with panel("Claims", f"{tally(one['measured'])}; {when(one, time.time())}"):
         claims_table(one["measured"])
         if one["shortfall"]:
             text("p", remark(one["shortfall"]), "muted small about")

@@ -11,9 +11,9 @@ from nicegui import ui
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.experiments.rows import board
-from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.live.looks import Live
 from penstock.web.parts.elements import say, text
-from penstock.web.parts.experiments import ExperimentBoard
+from penstock.web.parts.experiments import LOOK_S, ExperimentBoard
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
 
@@ -58,4 +58,4 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
             told = found
             shown.take(told)
 
-    ui.timer(WATCHED_S, look)
+    ui.timer(LOOK_S, look)

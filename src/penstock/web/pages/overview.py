@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import Request
-from nicegui import ui
 
 from penstock.server.http.caller import Caller
 from penstock.web.access.visitor import Visitor, named
 from penstock.web.live.history import History, since
-from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.live.looks import Live
 from penstock.web.parts.board import QueryBoard, Summary
 from penstock.web.parts.elements import box, empty, link, panel, text
+from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.queries.gauges import gauges, overall, shown
 
@@ -23,7 +23,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
     """The page."""
     catalog = await visitor.visitors.backend.catalog() if live.status is not None else {}
     feed = BoardFeed(visitor.caller(), live.history, catalog)
-    first = feed.news(live.status or _NOTHING)
+    first = feed.news(live.status or _NOTHING, _APART_S)
     with frame(visitor, live, "/", "Overview") as actions:
         with actions:
             link("New query", "/new", "button primary")
@@ -37,7 +37,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
         how = text("p", "", "muted small").style("margin-top: 12px")
 
     async def look() -> None:
-        status = live.watched()
+        status = live.status
         if status is None or not still_in(visitor):
             return
         feed.use(visitor.caller(), await visitor.visitors.backend.catalog())
@@ -54,9 +54,11 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
 
     queries.set_visibility(bool(feed.known))
     nothing.set_visibility(not feed.known)
-    ui.timer(WATCHED_S, look)
+    follow(live, look)
 
 
+#: Seconds between two points of those that a page begins with: its lines are a hundred pixels wide.
+_APART_S = 4.0
 _NOTHING: Mapping[str, Any] = {"at_s": 0.0, "queries": {}, "streams": {}}
 
 
@@ -73,8 +75,8 @@ class BoardFeed:
         """Who looks, and what there is."""
         self._caller, self._catalog = caller, catalog
 
-    def news(self, status: Mapping[str, Any]) -> dict[str, Any]:
-        """Rows that are others than before, points since then, and the whole."""
+    def news(self, status: Mapping[str, Any], apart_s: float = 0.0) -> dict[str, Any]:
+        """Rows that are others than before, points since then (so far apart), and the whole."""
         caller, history = self._caller, self._history
         mine = {name: one for name, one in status["queries"].items() if caller.scope.owns(name)}
         together = Counter(one.get("shape", "") for one in mine.values())
@@ -85,7 +87,7 @@ class BoardFeed:
             levels[row["level"]] += 1
             if self.known.get(name) != row:
                 rows[name] = self.known[name] = row
-            new = since(history.queries.get(full, ()), self._told_s)
+            new = since(history.queries.get(full, ()), self._told_s, apart_s)
             if new:
                 points[name] = new
         gone = [name for name in self.known if caller.scope.internal(name) not in mine]
@@ -103,7 +105,6 @@ class BoardFeed:
         known = self._catalog.get("queries", {}).get(full, {})
         tolerance = known.get("qos", {}).get("tolerance", 0.1)
         found = gauges(one["wishes"], tolerance, self._history.queries.get(full, ()))
-        causes = [gauge.cause for gauge in found if gauge.level == "violated" and gauge.cause]
         return {
             "link": f"/queries/{named(name)}",
             "state": one["state"],
@@ -111,6 +112,6 @@ class BoardFeed:
             "reads": [self._caller.plain(stream) for stream in known.get("reads", ())],
             "shape": one.get("shape", ""),
             "together": together[one.get("shape", "")],
-            "trouble": one.get("failure") or "; ".join(causes),
+            "failure": one.get("failure") or "",
             "gauges": shown(found),
         }

@@ -15,10 +15,11 @@ from nicegui.elements.mixins.text_element import TextElement
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.live.history import since
-from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.live.looks import Live
 from penstock.web.network.drawing import drawn
 from penstock.web.parts.charts import TimeChart
 from penstock.web.parts.elements import box, empty, link, panel, say, text
+from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.network import Network
 from penstock.web.parts.query_controls import QueryControls
@@ -65,10 +66,10 @@ def _missing(visitor: Visitor, live: Live, name: str, error: RefusedError) -> No
         empty("This query cannot be shown now", f"{words}.")
 
     def look() -> None:
-        if live.watched() is not None:
+        if live.status is not None:
             ui.navigate.reload()
 
-    ui.timer(WATCHED_S, look)
+    follow(live, look)
 
 
 class QueryPage:
@@ -113,7 +114,7 @@ class QueryPage:
         await self._tell(self._query)
         # What takes longer comes when the rest is there to be seen.
         ui.timer(0.05, self._complete, once=True)
-        ui.timer(WATCHED_S, self._look)
+        follow(self._live, self._look)
 
     def _head(self, actions: Element) -> None:
         with actions:
@@ -167,7 +168,7 @@ class QueryPage:
     # --- how it is ---
 
     async def _look(self) -> None:
-        status = self._live.watched()
+        status = self._live.status
         if status is None or self._gone or not still_in(self._visitor):
             return
         known = (await self._visitor.visitors.backend.catalog())["queries"].get(self._full)

@@ -13,10 +13,11 @@ from nicegui import ui
 
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor
-from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.live.looks import Live
 from penstock.web.network.operator_texts import readable
 from penstock.web.parts.charts import TimeChart, Unit
 from penstock.web.parts.elements import Choice, box, button, empty, link, panel, text
+from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
 from penstock.web.parts.policy_panel import PolicyPanel
@@ -85,13 +86,13 @@ class Scheduler:
         self._has_operators(bool(first["rows"]))
         self._draw_log()
         await self._threads.reload()
-        ui.timer(WATCHED_S, self._look)
+        follow(self.live, self._look)
         ui.timer(_OPERATORS_S, self._look_at_operators)
 
     # --- what changes ---
 
     async def _look(self) -> None:
-        status = self.live.watched()
+        status = self.live.status
         if status is None or not still_in(self.visitor):
             return
         self._policy.set_now(status["policy"])

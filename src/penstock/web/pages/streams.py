@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request
-from nicegui import ui
 
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
-from penstock.web.live.looks import WATCHED_S, Live
+from penstock.web.live.looks import Live
 from penstock.web.parts.elements import box, empty, link, panel, say, text
+from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
 from penstock.web.parts.streams import StreamBoard
@@ -62,7 +62,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
                 text("span", f"To register one, {why}.", "muted small")
 
     async def look() -> None:
-        status = live.watched()
+        status = live.status
         if status is None or not still_in(visitor):
             return
         news = feed.news(visitor.caller(), await backend.catalog(), status)
@@ -73,4 +73,4 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
 
     streams.set_visibility(bool(feed.known))
     nothing.set_visibility(not feed.known)
-    ui.timer(WATCHED_S, look)
+    follow(live, look)

@@ -8,11 +8,19 @@ from typing import Any
 
 from nicegui.element import Element
 
+from penstock.experiments.claims import words
 from penstock.web.experiments.rows import heading, table
 from penstock.web.parts import ui_modules  # noqa: F401  (what the components import in the browser)
 from penstock.web.parts.elements import attributes, box, text
 
 Asked = Callable[[str], Any]
+
+#: Seconds between two looks at what runs.
+LOOK_S = 1.0
+
+
+#: How the states of claims look; `fitted` says nothing either way.
+_LEVELS = {"held": "met", "not held": "risk"}
 
 
 class ExperimentBoard(Element, component="../js/experiment_board.js"):
@@ -30,10 +38,10 @@ class ExperimentBoard(Element, component="../js/experiment_board.js"):
 
 
 def claims_table(claims: Sequence[Mapping[str, Any]]) -> None:
-    """What the paper says, what it published, what came out, and whether it holds."""
+    """What the paper says, what it published, what came out, and what that says of it."""
     with Element("table").classes("data claims"):
         with Element("thead"), Element("tr"):
-            for name in ("the paper says", "published", "measured", "holds"):
+            for name in ("the paper says", "published", "measured", "state"):
                 attributes(text("th", name), scope="col")
         with Element("tbody"):
             for one in claims:
@@ -41,9 +49,9 @@ def claims_table(claims: Sequence[Mapping[str, Any]]) -> None:
                     attributes(text("td", one["claim"]), data_name="the paper says")
                     attributes(text("td", one["published"]), data_name="published")
                     attributes(text("td", one["measured"]), data_name="measured")
-                    with attributes(Element("td"), data_name="holds"):
-                        level = "met" if one["holds"] else "risk"
-                        text("span", "holds" if one["holds"] else "does not", f"level {level}")
+                    with attributes(Element("td"), data_name="state"):
+                        level = _LEVELS.get(one["state"], "unknown")
+                        text("span", words(one["state"], one["within_noise"]), f"level {level}")
 
 
 def rows_table(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -14,6 +14,7 @@ from penstock.server.security.roles import Role
 from penstock.web.access.visitor import Visitor
 from penstock.web.live.looks import Live
 from penstock.web.parts.elements import attributes, box, button, text
+from penstock.web.parts.following import follow
 from penstock.web.parts.icons import svg
 
 
@@ -23,6 +24,7 @@ class Place(NamedTuple):
     name: str
     path: str
     icon: str
+    role: Role = Role.VIEWER
 
 
 PLACES = (
@@ -32,6 +34,7 @@ PLACES = (
     Place("Streams", "/streams", "streams"),
     Place("Scheduler", "/scheduler", "scheduler"),
     Place("Experiments", "/experiments", "experiments"),
+    Place("Access", "/access", "access", Role.ADMIN),
 )
 #: Before anything is painted, so that nobody who wants dark is shown light first.
 _HEAD = """
@@ -43,7 +46,10 @@ _HEAD = """
   };
   penstockTheme(localStorage.getItem("penstock-theme") ?? "auto");
 </script>
+<meta name="description" content="Penstock: queries over streams, and how well they are served.">
 <link rel="stylesheet" href="/static/penstock.css">
+<link rel="stylesheet" href="/static/preferences.css">
+<script src="/static/focus.js" defer></script>
 """
 _SIGN_OUT = "fetch('/session', {method: 'DELETE'}).then(() => location.assign('/sign-in'))"
 _LOOK_AT = (
@@ -57,31 +63,34 @@ def head() -> None:
     ui.add_head_html(_HEAD)
     # NiceGUI puts a <main> around everything; that of the page is the one inside the frame.
     for around in ui.context.client.page_container.default_slot.children:
-        around.props("role=none")
+        around.tag = "div"
 
 
 @contextmanager
 def frame(visitor: Visitor, live: Live, here: str, title: str) -> Iterator[Element]:
     """A page: inside is its main part; what it yields is the place for actions beside its title."""
     head()
+    ui.page_title(f"{title} · Penstock")
     attributes(text("a", "Skip to the page", "skip"), href="#main")
     with box("frame"):
         with attributes(box("nav", "nav"), aria_label="Pages"):
             with attributes(box("brand", "a"), href="/", aria_label="Penstock, overview"):
                 attributes(Element("img"), src="/static/penstock.svg", alt="")
                 text("span", "Penstock")
-            for place in PLACES:
-                with attributes(box("place", "a"), href=place.path) as made:
-                    if place.path == here:
-                        made.props["aria-current"] = "page"
-                    ui.html(svg(place.icon), sanitize=False, tag="span").style("display:contents")
-                    text("span", place.name)
+            with box("places"):
+                mine = visitor.caller().identity.role
+                for place in (one for one in PLACES if mine >= one.role):
+                    with attributes(box("place", "a"), href=place.path) as made:
+                        if place.path == here:
+                            made.props["aria-current"] = "page"
+                        ui.html(svg(place.icon), sanitize=False, tag="span").style("display:contents")
+                        text("span", place.name)
             _foot(visitor)
         with attributes(box("main", "main"), id="main", tabindex="-1"):
             with box("head"):
                 text("h1", title)
                 actions = box("actions")
-            _away(live)
+            _away(visitor, live)
             yield actions
 
 
@@ -93,7 +102,9 @@ def _foot(visitor: Visitor) -> None:
             if len(names) > 1:
                 with box("field", "label"):
                     text("span", "namespace", "label")
-                    with attributes(box("input", "select"), value=caller.namespace) as choice:
+                    with attributes(
+                        box("input", "select"), value=caller.namespace, aria_label="namespace"
+                    ) as choice:
                         for name in names:
                             option = attributes(text("option", name), value=name)
                             if name == caller.namespace:
@@ -111,12 +122,13 @@ def _foot(visitor: Visitor) -> None:
             text("button", "Sign out", "button quiet").on("click", js_handler=f"() => {_SIGN_OUT}")
 
 
-def _away(live: Live) -> None:
-    """Says so for as long as the engine does not answer."""
+def _away(visitor: Visitor, live: Live) -> None:
+    """Says so for as long as the engine does not answer; who has no rights any more is out."""
     notice = text("div", "", "notice").props("role=status")
 
     def look() -> None:
-        live.watched()
+        if not still_in(visitor):
+            return
         words = f"The engine does not answer: {live.trouble}." if live.trouble else ""
         if notice.text != words:
             notice.text = words
@@ -124,7 +136,7 @@ def _away(live: Live) -> None:
 
     notice.set_visibility(False)
     look()
-    ui.timer(1.0, look)
+    follow(live, look)
 
 
 def still_in(visitor: Visitor) -> bool:

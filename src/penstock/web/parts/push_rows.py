@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import json
 import time
-from functools import partial
 from typing import Any
 
-import anyio.to_thread
-from nicegui import ui
-
-from penstock.errors import PenstockError
 from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.parts.elements import Segments, TextArea, TextField, box, button, say, text
+from penstock.web.parts.file_guess import FileGuess
 from penstock.web.parts.file_push import push_shown
-from penstock.web.parts.streams import FilePicker
 from penstock.web.streams.new_streams import NewColumn
 from penstock.web.streams.pushing import example_row, push_row, push_text
-from penstock.web.streams.uploaded_files import guess
-from penstock.web.streams.uploads import Upload, part_bytes
+from penstock.web.streams.uploaded_files import Guess
+from penstock.web.streams.uploads import Upload
 
 _FIELDS, _JSON, _FILE = "Field by field", "JSON", "File"
+_WORDS = "CSV with a header, JSON lines or Parquet, with columns of the stream's names."
 
 
 class PushRows:
@@ -28,7 +24,7 @@ class PushRows:
 
     def __init__(self, visitor: Visitor, stream: str, columns: list[dict[str, str]]) -> None:
         self.visitor, self.stream, self.columns = visitor, stream, columns
-        self._upload: Upload | None = None
+        self._file = FileGuess(visitor, _WORDS, self._push_file)
         self._pushed = 0
 
     def draw(self) -> None:
@@ -46,7 +42,7 @@ class PushRows:
                 case "JSON":
                     self._draw_json()
                 case "File":
-                    self._draw_file()
+                    self._file.draw()
                 case _:
                     self._draw_fields()
 
@@ -86,43 +82,16 @@ class PushRows:
         with box("line"):
             button("Push the rows", push, "primary")
 
-    def _draw_file(self) -> None:
-        if self._upload is None:
-            try:
-                self._upload = self.visitor.visitors.uploads.expect()
-            except PenstockError as error:
-                text("p", str(error), "wrong").props("role=alert")
-                return
-            upload = self._upload
-            ui.context.client.on_delete(lambda: self.visitor.visitors.uploads.forget(upload))
-        FilePicker(
-            "file",
-            "CSV with a header, JSON lines or Parquet, with columns of the stream's names.",
-            f"/uploads/{self._upload.id}",
-            part_bytes(self.visitor),
-            self._sent,
-            disabled=False,
-        )
-        self._progress = box()
-
-    async def _sent(self, file: dict[str, Any]) -> None:
-        assert self._upload is not None
-        self._progress.clear()
-        with self._progress:
-            try:
-                found = await anyio.to_thread.run_sync(partial(guess, self._upload.path, str(file["name"])))
-            except PenstockError as error:
-                text("p", str(error), "wrong").props("role=alert")
-                return
-            names = {one["name"].lower(): one["name"] for one in self.columns}
-            columns = [NewColumn(names.get(one.name.strip().lower(), ""), one.type) for one in found.columns]
-            if not any(one.name for one in columns):
-                text("p", f"none of its columns is one of {', '.join(names.values())}", "wrong").props(
-                    "role=alert"
-                )
-                return
-            self._pushed += 1
-            await push_shown(self.visitor, self.stream, self._upload, found, columns, self._pushed)
+    async def _push_file(self, _: str, upload: Upload, found: Guess) -> None:
+        names = {one["name"].lower(): one["name"] for one in self.columns}
+        columns = [NewColumn(names.get(one.name.strip().lower(), ""), one.type) for one in found.columns]
+        if not any(one.name for one in columns):
+            text("p", f"none of its columns is one of {', '.join(names.values())}", "wrong").props(
+                "role=alert"
+            )
+            return
+        self._pushed += 1
+        await push_shown(self.visitor, self.stream, upload, found, columns, self._pushed)
 
 
 def _shown(value: Any) -> str:

@@ -47,6 +47,17 @@ def pace_change(pace: Pace | None, per_s: float) -> dict[str, str | None]:
     return {**({taken_back: None} if taken_back else {}), **change}
 
 
+def pace_words(pace: Pace | None) -> str:
+    """What a pace means to whoever may set another."""
+    if pace is None or not pace.option:
+        return "Without a rate, rows come as fast as they are processed."
+    if pace.option == "rate":
+        return "Rows come evenly. Another rate holds from the first row that has not come yet."
+    if pace.option == "poisson":
+        return "So many on average, each by chance."
+    return f"Now {pace.option} '{pace.text}'. A rate that is set here takes its place."
+
+
 def moment(at_s: float | None) -> str:
     """A time for people, in UTC to the second."""
     if at_s is None:
