@@ -17,8 +17,10 @@ from penstock.engines.sim.engine import Simulation
 from penstock.engines.sim.workload import Workload
 from penstock.experiments.on_spark.scenario import COMPARED, Outcome, Scenario, simulated
 from penstock.model.estimates import Estimates
+from penstock.model.graph import Graph
 from penstock.model.query import Query
 from penstock.model.scheduling import Scheduling
+from penstock.plan.sharing import merge
 
 #: Pairs of policies that differ by less than so many standard errors, or than this share, are level.
 NOISE, LEVEL = 2.0, 0.1
@@ -31,6 +33,11 @@ class Learned:
     queries: tuple[Query, ...]
     estimates: Estimates
     delivery_s: float = 0.0
+
+    @property
+    def graph(self) -> Graph:
+        """What runs."""
+        return merge(Graph(), self.queries)
 
 
 def predicted(scenario: Scenario, learned: Learned) -> Outcome:
@@ -58,7 +65,7 @@ def predicted(scenario: Scenario, learned: Learned) -> Outcome:
 
 def _threads(scenario: Scenario) -> ThreadPlan:
     kind: Scheduling = scenario.scheduling  # type: ignore[assignment]
-    groups = tuple(Group(queries=queries, name=name) for name, queries in scenario.partitions.items())
+    groups = tuple(Group(operators, name=name) for name, operators in scenario.partitions.items())
     return ThreadPlan(kind, scenario.workers, groups)
 
 

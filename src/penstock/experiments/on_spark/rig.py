@@ -18,6 +18,7 @@ from penstock.experiments.on_spark.running import finish, push, run
 from penstock.experiments.on_spark.scenario import Outcome, Scenario, made_rows, measured
 from penstock.experiments.on_spark.work import Session
 from penstock.model.estimates import Estimates
+from penstock.model.query import Query
 
 #: Rows for each stream, push by push, from which it is learned what operators cost.
 LESSONS = (20, 60, 20, 100, 40, 80)
@@ -62,6 +63,11 @@ class Rig:
         return self.estimates
 
     @property
+    def planned(self) -> tuple[Query, ...]:
+        """The queries as they run."""
+        return tuple(self.engine.coordinator.control.graph.queries.values())
+
+    @property
     def estimates(self) -> Estimates:
         """What is known of operators now."""
         return self.engine.coordinator.control.estimates
@@ -83,8 +89,8 @@ class Rig:
             engine.execute(f"DROP PARTITION {name};")
         engine.use_policy(scenario.policy)
         engine.use_scheduling(scenario.scheduling)
-        for name, queries in scenario.partitions.items():
-            engine.set_partition(name, queries=queries)
+        for name, operators in scenario.partitions.items():
+            engine.set_partition(name, operators=operators)
 
     def _push_all(self, sizes: Sequence[int]) -> None:
         """Rows for all streams, each time so many, and each time all are through."""

@@ -1,4 +1,4 @@
-"""Queries over streams, and which rows arrive when: the same on Spark and in virtual time.
+"""Which rows arrive when, and how queries over them are scheduled: the same on Spark and in virtual time.
 
 `Outcome` is what a run of either comes to, in the same terms.
 """
@@ -29,13 +29,12 @@ KEYS = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """Streams and queries as SQL, the rows' arrivals by stream, and how all of it is scheduled."""
+    """The rows' arrivals by stream, and how all queries are scheduled."""
 
-    statements: str
     arrivals: Mapping[str, Arrivals]
     policy: str
     scheduling: str = "pool"
-    #: Partitions by name with their queries or operators, under `hmts`.
+    #: Partitions by name with their operators, under `hmts`.
     partitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workers: int = 1
 

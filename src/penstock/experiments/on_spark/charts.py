@@ -1,0 +1,147 @@
+"""Figures of experiments on Spark: what was measured as lines, what virtual time says dashed beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from penstock.experiments.on_spark.predicting import Beside, Comparison
+from penstock.experiments.on_spark.scenario import COMPARED, Outcome
+from penstock.experiments.on_spark.sweeping import Outcomes
+from penstock.experiments.report import Row
+
+#: What measures are called on axes, with units, and the factor from the unit they are measured in.
+LABELS = {
+    "mean_latency_s": ("mean latency (s)", 1.0),
+    "p95_latency_s": ("95 % of latencies below (s)", 1.0),
+    "mean_memory_bytes": ("rows that wait, mean (kB)", 1e-3),
+    "max_memory_bytes": ("rows that wait, at most (kB)", 1e-3),
+    "staleness": ("stale (share of the time)", 1.0),
+    "throughput_std": ("deviation of results per second", 1.0),
+    "finish_s": ("all done after (s)", 1.0),
+}
+_MARKS = "osD^vP*X"
+#: Few points make bars.
+_BARS = 2
+
+
+def over_points(
+    rows: Sequence[Row],
+    measures: Sequence[str],
+    point: str,
+    side: str,
+    xlabel: str,
+    title: str,
+    figure: Figure,
+) -> None:
+    """A panel for each measure: a line for each side, or bars where there are few points."""
+    panels = np.atleast_1d(figure.subplots(1, len(measures)))
+    points = list(dict.fromkeys(row[point] for row in rows))
+    for axes, measure in zip(panels, measures, strict=True):
+        label, factor = LABELS[measure]
+        if len(points) <= _BARS:
+            _bars(axes, rows, measure, point, side, factor)
+        else:
+            _lines(axes, rows, measure, point, side, factor)
+        axes.set(xlabel=xlabel, ylabel=label)
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+    panels[0].legend(fontsize="small")
+    figure.suptitle(title)
+
+
+def _lines(axes: Axes, rows: Sequence[Row], measure: str, point: str, side: str, factor: float) -> None:
+    for number, name in enumerate(dict.fromkeys(row[side] for row in rows)):
+        mine = [row for row in rows if row[side] == name]
+        at = [row[point] for row in mine]
+        color = f"C{number}"
+        values, errors = ([row[key] * factor for row in mine] for key in (measure, f"{measure}_std"))
+        axes.errorbar(at, values, errors, label=name, color=color, marker=_MARKS[number % 8], capsize=3)
+        said = [row.get(f"predicted_{measure}") for row in mine]
+        if all(one is not None for one in said):
+            axes.plot(at, [one * factor for one in said if one is not None], "--", color=color, alpha=0.6)
+
+
+def _bars(axes: Axes, rows: Sequence[Row], measure: str, point: str, side: str, factor: float) -> None:
+    sides = list(dict.fromkeys(row[side] for row in rows))
+    points = list(dict.fromkeys(row[point] for row in rows))
+    width = 0.8 / len(sides)
+    for number, name in enumerate(sides):
+        for place, at in enumerate(points):
+            row = next((one for one in rows if one[side] == name and one[point] == at), None)
+            if row is None:
+                continue
+            x = place + (number - (len(sides) - 1) / 2) * width
+            axes.bar(
+                x,
+                row[measure] * factor,
+                width * 0.9,
+                yerr=row[f"{measure}_std"] * factor,
+                color=f"C{number}",
+                label=name if place == 0 else None,
+                capsize=2,
+            )
+            said = row.get(f"predicted_{measure}")
+            if said is not None:
+                axes.plot([x], [said * factor], "_", color="black", markersize=14)
+    axes.set_xticks(range(len(points)), [str(one) for one in points])
+
+
+def over_time(outcomes: Outcomes, title: str, figure: Figure) -> None:
+    """Two panels: rows that wait, and results so far, second by second; one point's sides."""
+    memory, results = figure.subplots(1, 2)
+    for number, ((point, side), runs) in enumerate(outcomes.items()):
+        label = f"{side}, {point}" if point else side
+        _series(memory, [run.memory_bytes / 1e3 for run in runs], label, f"C{number}")
+        _series(results, [run.rows_so_far for run in runs], label, f"C{number}")
+    memory.set(xlabel="seconds", ylabel="rows that wait (kB)")
+    results.set(xlabel="seconds", ylabel="results so far")
+    for axes in (memory, results):
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+    memory.legend(fontsize="small")
+    figure.suptitle(title)
+
+
+def _series(
+    axes: Axes, runs: Sequence[np.ndarray[tuple[int, ...], np.dtype[np.float64]]], label: str, color: str
+) -> None:
+    for number, values in enumerate(runs):
+        axes.plot(
+            np.arange(len(values)), values, color=color, alpha=0.8, label=label if number == 0 else None
+        )
+
+
+def scatter(found: Mapping[str, Comparison], figure: Figure) -> None:
+    """Predicted against measured: a panel for each measure, a colour for each experiment."""
+    panels = figure.subplots(1, len(COMPARED))
+    for axes, measure in zip(panels, COMPARED, strict=True):
+        label, factor = LABELS[measure]
+        seen: list[float] = []
+        for number, (id_, one) in enumerate(found.items()):
+            points = [point for point in one.points if point.measure == measure and _positive(point)]
+            at = [(np.mean(p.measured) * factor, np.mean(p.predicted) * factor) for p in points]
+            if at:
+                x, y = zip(*at, strict=True)
+                seen.extend((*x, *y))
+                axes.plot(x, y, _MARKS[number % 8], color=f"C{number}", label=id_, alpha=0.7, markersize=5)
+        if seen:
+            ends = (min(seen) * 0.8, max(seen) * 1.25)
+            axes.plot(ends, ends, color="gray", linewidth=1)
+            axes.fill_between(
+                ends, [0.75 * e for e in ends], [1.25 * e for e in ends], color="gray", alpha=0.15
+            )
+            axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+        axes.set(xlabel=f"measured: {label}", ylabel="predicted")
+    panels[0].legend(fontsize="x-small")
+    figure.suptitle("Predicted in virtual time, measured on Spark; within 25 % is grey")
+
+
+def _positive(point: Beside) -> bool:
+    return min(point.predicted) > 0 and min(point.measured) > 0
+
+
+__all__ = ["LABELS", "Outcome", "over_points", "over_time", "scatter"]

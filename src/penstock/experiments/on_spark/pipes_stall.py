@@ -1,0 +1,144 @@
+"""Figures 9 and 10 of HMTS on Spark: two cheap operators below one that takes two seconds, on a faster clock.
+
+Elements come in bursts and at a slow rate between them, both as in the paper, but for a part of the time and
+so a part of them. One that is expensive takes as long as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from penstock.engines.sim.arrivals import Arrivals
+from penstock.experiments.on_spark import charts
+from penstock.experiments.on_spark.predicting import Learned
+from penstock.experiments.on_spark.rig import Rig
+from penstock.experiments.on_spark.scenario import COLUMNS, Scenario, in_ticks
+from penstock.experiments.on_spark.sweeping import Found, Reproduced, Trial, report, sweep
+from penstock.experiments.on_spark.work import Pace, Session
+from penstock.experiments.ordering import NOTE, order
+from penstock.experiments.pipes import EARLIER, PAPER, PUBLISHED_FINISH_S
+from penstock.experiments.pipes_stall import (
+    EXPENSIVE_S,
+    EXPENSIVE_SELECTIVITY,
+    FITTED_S,
+    PHASES,
+    SELECTIVITY,
+)
+from penstock.experiments.report import Claim, Settings
+
+#: The part of all elements that come, and of the time that they take to come.
+SHARE, QUICK_SHARE = 0.5, 0.15
+#: No step takes longer than one expensive element.
+STRATEGIES = {
+    "hmts": (f"direct(seconds={EXPENSIVE_S:g})", "hmts"),
+    "chain": (f"chain(seconds={EXPENSIVE_S:g})", "gts"),
+    "fifo": (f"fifo(seconds={EXPENSIVE_S:g})", "gts"),
+}
+MEASURES = ("finish_s", "mean_memory_bytes", "max_memory_bytes", "mean_latency_s", "staleness")
+#: Elements of a lesson: enough that the cheap selection lets some by.
+_LESSONS = (2000, 4000)
+#: Elements that are pushed together.
+_TICK_S = 0.1
+
+
+def statements(pace: Pace) -> str:
+    """Projection, cheap selection, expensive selection: two queries' worth of operators in one."""
+    projected = f"SELECT id, u, {pace.hash(FITTED_S, salt='p')} AS d, code FROM elements"
+    selected = f"SELECT id, code, d FROM ({projected}) WHERE u < {SELECTIVITY}"
+    expensive = pace.keeps(EXPENSIVE_S, EXPENSIVE_SELECTIVITY, salt="e")
+    return (
+        f"CREATE STREAM elements ({COLUMNS}) USING push;\n"
+        f"CREATE CONTINUOUS QUERY one AS SELECT id, d FROM ({selected}) WHERE {expensive};\n"
+    )
+
+
+def elements(share: float, seed: int) -> Arrivals:
+    """The paper's phases, a part of each."""
+    rng = np.random.default_rng(seed)
+    gaps = [rng.exponential(1.0 / rate, round(share * count)) for count, rate in PHASES]
+    return in_ticks_at(np.cumsum(np.concatenate(gaps)))
+
+
+def in_ticks_at(times_s: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> Arrivals:
+    """Elements of these times, pushed together tick by tick."""
+    return in_ticks(Arrivals(times_s, np.arange(len(times_s) + 1), times_s), _TICK_S)
+
+
+def hybrid_against_graph(settings: Settings, spark: Session) -> Reproduced:
+    """Figures 9 and 10."""
+    share = QUICK_SHARE if settings.quick else SHARE
+    with Rig(spark, statements(Pace.measured(spark)), workers=2) as rig:
+        rig.learn(("fcfs", "fifo"), _LESSONS)
+        learned = Learned(rig.planned, rig.estimates)
+        cheap, expensive = _sides(rig)
+
+        def trials(seed: int) -> Sequence[Trial]:
+            arrivals = {"elements": elements(share, seed)}
+            return [
+                Trial(
+                    "",
+                    name,
+                    Scenario(
+                        arrivals,
+                        policy,
+                        scheduling,
+                        {"cheap": cheap, "expensive": expensive} if scheduling == "hmts" else {},
+                        workers=2 if scheduling == "hmts" else 1,
+                    ),
+                )
+                for name, (policy, scheduling) in STRATEGIES.items()
+            ]
+
+        found = sweep(rig, trials, settings, settings.seeds(1), learned)
+    return _reproduced(settings, found, share)
+
+
+def _sides(rig: Rig) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The operators below the last selection, and it with what is above."""
+    operators = rig.engine.coordinator.control.graph.operators
+    last = max(n for n, name in enumerate(operators) if name.startswith("select"))
+    return tuple(operators[:last]), tuple(operators[last:])
+
+
+def _reproduced(settings: Settings, found: Found, share: float) -> Reproduced:
+    rows = found.rows(MEASURES, "phases", "strategy")
+    claims = []
+    for strategy, published in PUBLISHED_FINISH_S.items():
+        seconds = float(np.mean([v for runs in found.values("finish_s", strategy).values() for v in runs]))
+        if strategy != "hmts":
+            seen = order(found.values("finish_s", "hmts"), found.values("finish_s", strategy))
+            claims.append(
+                Claim(
+                    f"HMTS finishes before {strategy}",
+                    f"{PUBLISHED_FINISH_S['hmts']:g} s against {published:g} s",
+                    f"{100 * seen.less:.0f} % sooner; {strategy} after {seconds:.0f} s",
+                    *seen.finding,
+                )
+            )
+    for other in ("chain", "fifo"):
+        seen = order(found.values("mean_latency_s", "hmts"), found.values("mean_latency_s", other))
+        claims.append(
+            Claim(
+                f"HMTS gives results significantly (at least {EARLIER * 100:.0f} %) earlier than {other}",
+                "figure 10",
+                f"{100 * seen.less:.0f} % less latency",
+                *(seen.finding if seen.less >= EARLIER or not seen.holds else ("not held", True)),
+            )
+        )
+    seen = order(found.values("mean_memory_bytes", "chain"), found.values("mean_memory_bytes", "fifo"))
+    claims.append(Claim("over time Chain holds less than FIFO", "figure 9", seen.at("runs"), *seen.finding))
+    draw = partial(charts.over_time, found.measured, "HMTS, figures 9 and 10 on Spark")
+    notes = (
+        f"{share:.0%} of the paper's elements, in that part of the time; an expensive one takes "
+        f"{EXPENSIVE_S:g} s, the cheap operators {FITTED_S * 1e3:g} ms together (fitted, as in virtual "
+        "time).",
+        f"No step takes longer than {EXPENSIVE_S:g} s. A step costs {found.fixed_s * 1e3:.0f} ms before its "
+        "first row, so cheap elements are taken in trains.",
+        "HMTS: two threads, one for projection and selection, one for the expensive selection.",
+        NOTE,
+    )
+    made = report("hmts-vs-gts", PAPER, settings, rows, claims, draw, notes)
+    return Reproduced(made, found.comparison)

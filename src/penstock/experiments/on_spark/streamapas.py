@@ -1,0 +1,140 @@
+"""Figures 11 and 12 of StreamAPAS on Spark: a pool of workers, and workers that own their operators.
+
+Two generators, two windows of 500 rows, a selection and a join, as in the paper. What hands rows from worker
+to worker is microseconds there; here a step is tens of milliseconds (`bench transport` says what share).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+
+import numpy as np
+
+from penstock.engines.sim.arrivals import fixed_rate
+from penstock.experiments.claims import judged_by_runs
+from penstock.experiments.on_spark import charts
+from penstock.experiments.on_spark.predicting import Learned
+from penstock.experiments.on_spark.rig import Rig
+from penstock.experiments.on_spark.scenario import COLUMNS, Scenario, in_ticks
+from penstock.experiments.on_spark.sweeping import Found, Reproduced, Trial, report, sweep
+from penstock.experiments.on_spark.work import Session
+from penstock.experiments.report import Claim, Settings
+
+PAPER = "StreamAPAS 2010"
+STREAMS = ("first", "second")
+WINDOW_ROWS = 500
+#: Rows a minute of each stream, and how many rows come.
+RATES, ROWS = (1_000, 6_000, 30_000), 1_000
+QUICK_RATES, QUICK_ROWS = (6_000, 30_000), 500
+#: The paper's two schedulers; operators are not grouped, so that there is something to hand over.
+POLICIES: Mapping[str, str] = {
+    "chain-flush": "chain-flush(limit_s=4.0)",
+    "round-robin": "fifo(rows=200)",
+}
+WORKERS, MOST_WORKERS = 3, 4
+MEASURES = ("mean_latency_s", "p95_latency_s", "mean_memory_bytes", "staleness", "finish_s")
+
+
+def statements() -> str:
+    """The paper's query: a selection on one side, and a join of windows of rows."""
+    streams = "".join(
+        f"CREATE STREAM {name} ({COLUMNS}, WATERMARK FOR t AS t - INTERVAL 0 SECONDS) USING push;\n"
+        for name in STREAMS
+    )
+    chosen, other = (f"(SELECT t, id, k % 100 AS value FROM {name})" for name in STREAMS)
+    return (
+        f"{streams}CREATE CONTINUOUS QUERY matched AS SELECT x.id AS a, y.id AS b "
+        f"FROM (SELECT * FROM {chosen} WHERE value < 50) [ROWS {WINDOW_ROWS}] AS x "
+        f"JOIN {other} [ROWS {WINDOW_ROWS}] AS y ON x.value < y.value;\n"
+    )
+
+
+def _trials(settings: Settings, sides: Mapping[str, tuple[str, str]], workers: int) -> Sequence[Trial]:
+    rates, rows = (QUICK_RATES, QUICK_ROWS) if settings.quick else (RATES, ROWS)
+    found = []
+    for rate in rates:
+        arrivals = {name: in_ticks(fixed_rate(rate / 60.0, rows)) for name in STREAMS}
+        found += [
+            Trial(float(rate), side, Scenario(arrivals, policy, scheduling, workers=workers))
+            for side, (policy, scheduling) in sides.items()
+        ]
+    return found
+
+
+@cache
+def _swept(
+    settings: Settings, spark: Session, workers: int, sides: tuple[tuple[str, tuple[str, str]], ...]
+) -> Found:
+    with Rig(spark, statements(), workers=workers) as rig:
+        rig.learn(("fifo",), (50, 200, 100))
+        learned = Learned(rig.planned, rig.estimates)
+        seeds = settings.seeds(1 if settings.quick else 2)
+        return sweep(rig, lambda _seed: _trials(settings, dict(sides), workers), settings, seeds, learned)
+
+
+def workers(settings: Settings, spark: Session) -> Reproduced:
+    """Figure 11: workers that own their operators beside a pool."""
+    sides = tuple(
+        (f"{policy}, {scheduling}", (POLICIES[policy], scheduling))
+        for policy in POLICIES
+        for scheduling in ("pool", "owned")
+    )
+    found = _swept(settings, spark, WORKERS, sides)
+    rows = found.rows(MEASURES, "rate", "configuration")
+    claims = []
+    for policy in POLICIES:
+        ours, theirs = (found.values("mean_latency_s", f"{policy}, {kind}") for kind in ("owned", "pool"))
+        shares = [1 - a / b for at in ours for a, b in zip(ours[at], theirs[at], strict=True)]
+        claims.append(
+            Claim(
+                f"{policy}: workers that own their operators have less latency than a pool",
+                "figure 11",
+                f"{100 * float(np.mean(shares)):+.0f} % less",
+                *judged_by_runs(shares),
+            )
+        )
+    title = "StreamAPAS, figure 11 on Spark: a pool, and owned operators"
+    draw = partial(
+        charts.over_points, rows, ("mean_latency_s", "finish_s"), "rate", "configuration", "rows/min", title
+    )
+    made = report("apas-workers", PAPER, settings, rows, claims, draw, _notes(found, WORKERS))
+    return Reproduced(made, found.comparison)
+
+
+def scale(settings: Settings, spark: Session) -> Reproduced:
+    """Figure 12: one to four workers."""
+    side = ("chain-flush, owned", (POLICIES["chain-flush"], "owned"))
+    by_workers = {n: _swept(settings, spark, n, (side,)) for n in range(1, MOST_WORKERS + 1)}
+    rows = [
+        {"workers": n} | row
+        for n, found in by_workers.items()
+        for row in found.rows(MEASURES, "rate", "configuration")
+    ]
+    means = {
+        n: float(np.mean([v for runs in found.values("mean_latency_s", side[0]).values() for v in runs]))
+        for n, found in by_workers.items()
+    }
+    spread = max(means.values()) / min(means.values()) - 1
+    claims = [
+        Claim(
+            "latency is nearly the same with one to four workers (within 25 %)",
+            "figure 12",
+            ", ".join(f"{mean:.2f} s with {n}" for n, mean in means.items()),
+            *judged_by_runs([0.25 - spread]),
+        )
+    ]
+    told = [{**row, "workers": f"{row['workers']} workers"} for row in rows]
+    title = "StreamAPAS, figure 12 on Spark: workers"
+    draw = partial(charts.over_points, told, ("mean_latency_s",), "rate", "workers", "rows/min", title)
+    found = by_workers[MOST_WORKERS]
+    made = report("apas-scale", PAPER, settings, rows, claims, draw, _notes(found, MOST_WORKERS))
+    return Reproduced(made, found.comparison)
+
+
+def _notes(found: Found, workers_: int) -> tuple[str, ...]:
+    return (
+        f"{workers_} workers on two cores; windows of {WINDOW_ROWS} rows, selection value < 50 of 0 to 99, "
+        f"join value < value. A step costs {found.fixed_s * 1e3:.0f} ms before its first row.",
+        "Handing over is a command in a queue: transport versions and buffers differ in virtual time only.",
+    )

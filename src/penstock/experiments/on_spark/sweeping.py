@@ -1,0 +1,135 @@
+"""Scenarios of one rig in turns: what each comes to on Spark, and what virtual time had said before.
+
+A trial is one scenario at one point of a figure, for one side of what is compared there. Sides take turns, in
+another order for each seed, and get the same rows.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from matplotlib.figure import Figure
+
+from penstock.experiments.on_spark.predicting import Comparison, Learned, comparison, predicted
+from penstock.experiments.on_spark.rig import Rig
+from penstock.experiments.on_spark.scenario import COMPARED, Outcome, Scenario
+from penstock.experiments.on_spark.work import Session
+from penstock.experiments.ordering import Points, order
+from penstock.experiments.report import Claim, Report, Row, Settings, spread
+
+#: By point of a figure and side, one for each seed.
+Outcomes: TypeAlias = Mapping[tuple[Any, str], Sequence[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One scenario at its place in a figure."""
+
+    point: Any
+    side: str
+    scenario: Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All of a sweep, and what its engine was found to be made of."""
+
+    measured: Outcomes
+    predicted: Outcomes
+    learned: Learned
+
+    def values(self, measure: str, side: str) -> Points:
+        """A side's values by point, one for each seed."""
+        return {
+            point: [getattr(one, measure) for one in runs]
+            for (point, of), runs in self.measured.items()
+            if of == side
+        }
+
+    def rows(self, measures: Sequence[str], point: str, side: str) -> list[Row]:
+        """The report's rows: what was measured, and under `predicted_…` what virtual time says."""
+        return [
+            {point: at, side: of}
+            | spread([{name: float(getattr(one, name)) for name in measures} for one in runs], measures)
+            | {
+                f"predicted_{name}": float(getattr(self.predicted[at, of][0], name))
+                for name in measures
+                if name in COMPARED and (at, of) in self.predicted
+            }
+            for (at, of), runs in self.measured.items()
+        ]
+
+    @property
+    def comparison(self) -> Comparison:
+        """Predictions beside what was measured."""
+        known = {key: runs for key, runs in self.measured.items() if key in self.predicted}
+        return comparison({(str(at), of): runs for (at, of), runs in known.items()}, self._said())
+
+    def _said(self) -> dict[tuple[str, str], Sequence[Outcome]]:
+        return {(str(at), of): runs for (at, of), runs in self.predicted.items()}
+
+    @property
+    def fixed_s(self) -> float:
+        """What a step costs before its first row."""
+        return self.learned.estimates.fixed_s
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduced:
+    """A report of an experiment on Spark, and how predictions compare where there are some."""
+
+    report: Report
+    comparison: Comparison | None = None
+
+
+#: One figure on Spark.
+Experiment: TypeAlias = Callable[[Settings, Session], Reproduced]
+
+
+def sweep(
+    rig: Rig,
+    trials: Callable[[int], Sequence[Trial]],
+    settings: Settings,
+    seeds: Sequence[int],
+    learned: Learned,
+) -> Found:
+    """Runs the trials of each seed; what is learned is what predictions are made of."""
+    measured: dict[tuple[Any, str], list[Outcome]] = {}
+    predictions: dict[tuple[Any, str], list[Outcome]] = {}
+    done, total = 0, len(seeds) * len(trials(seeds[0]))
+    for seed in seeds:
+        mine = list(trials(seed))
+        for trial in mine:  # in the figure's order
+            measured.setdefault((trial.point, trial.side), [])
+            predictions.setdefault((trial.point, trial.side), []).append(predicted(trial.scenario, learned))
+        random.Random(seed).shuffle(mine)
+        for trial in mine:
+            settings.progress(done, total)
+            measured[trial.point, trial.side].append(rig.run(trial.scenario, seed))
+            done += 1
+    settings.progress(done, total)
+    return Found(measured, predictions, learned)
+
+
+def below(found: Found, measure: str, low: str, high: str, published: str, points: str) -> Claim:
+    """Of the claim that one side has less of something than another, at every point."""
+    name = measure.removesuffix("_s").removesuffix("_bytes").replace("_", " ")
+    seen = order(found.values(measure, low), found.values(measure, high))
+    return Claim(f"{name}: {low} < {high}", published, seen.at(points), *seen.finding)
+
+
+def report(
+    id_: str,
+    paper: str,
+    settings: Settings,
+    rows: Sequence[Row],
+    claims: Sequence[Claim],
+    draw: Callable[[Figure], None],
+    notes: Sequence[str],
+) -> Report:
+    """As other reports, run on Spark."""
+    made = Report(id_, paper, settings.seed, rows, claims, draw, notes)
+    return replace(made, engine="spark")
