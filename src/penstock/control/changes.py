@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from penstock.control.restoring import check_restored
 from penstock.control.switching import Change, Switch, begin
 from penstock.control.thread_plans import ThreadPlan, check_thread_plan
 from penstock.control.units import Oracle
-from penstock.errors import PolicyError, QueryError, closest
+from penstock.errors import ControlError, PolicyError, QueryError, closest
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
 from penstock.model.query import Query
@@ -107,8 +107,10 @@ class Changes:
 
     # --- what is asked for ---
 
-    def submit(self, event: ev.QueriesSubmitted, out: list[Command]) -> None:
-        """Queries to run, now or from a later time on."""
+    def submit(self, event: ev.QueriesSubmitted, place: int, out: list[Command]) -> None:
+        """Queries to run, now or from a later time on; rows that are recalled are queued at that place."""
+        for one in event.recalled:
+            self._check_recalled(one)
         merged = merge(self._planned, [*event.queries, *self._scheduled.values()])  # or it raises
         if not self._planned.queries:
             check_thread_plan(merged.operators, self.board.threads)
@@ -124,18 +126,49 @@ class Changes:
             assert event.beside is not None
             self._replace(now, event.beside)
         else:
-            self._start(now, merged if everything else None, event.beside)
+            self._recall(event.recalled, now, place)
+            self._start(now, merged if everything else None, event.beside, event.recalled)
+
+    def _check_recalled(self, one: ev.Recalled) -> None:
+        queue, end = self.board.source(one.stream), one.first + len(one.batches)
+        fits = end == queue.freed if one.batches else queue.freed <= one.first <= queue.tail
+        if not fits:
+            raise ControlError(
+                f"batches {one.first} to {end} of stream '{one.stream}' are recalled, and those from "
+                f"{queue.freed} to {queue.tail} are there: the one must go on where the other ends"
+            )
+
+    def _recall(self, recalled: Iterable[ev.Recalled], queries: tuple[Query, ...], place: int) -> None:
+        """What queries are to begin with is there until they do."""
+        for one in recalled:
+            queue = self.board.source(one.stream)
+            queue.recall(one.first, one.batches, place)
+            queue.awaited.update((query.name, one.first) for query in queries)
+
+    def _begun(self, queries: Iterable[str]) -> None:
+        """Nothing is kept for queries any more, since they have begun or never will."""
+        names = set(queries)
+        for queue in self.board.streams.values():
+            if not names.isdisjoint(queue.awaited):
+                queue.awaited = {name: at for name, at in queue.awaited.items() if name not in names}
+                queue.free()
 
     def _replace(self, queries: tuple[Query, ...], old: str) -> None:
         names = tuple(query.name for query in queries)
         self._ask(lambda graph: remove(merge(graph, queries), old), starting=names, ending=old, beside=old)
 
     def _start(
-        self, queries: tuple[Query, ...], merged: Graph | None = None, beside: str | None = None
+        self,
+        queries: tuple[Query, ...],
+        merged: Graph | None = None,
+        beside: str | None = None,
+        recalled: tuple[ev.Recalled, ...] = (),
     ) -> None:
         if queries:
             names = tuple(query.name for query in queries)
-            self._ask(lambda graph: merge(graph, queries), merged, starting=names, beside=beside)
+            self._ask(
+                lambda graph: merge(graph, queries), merged, starting=names, beside=beside, recalled=recalled
+            )
 
     def _ask(
         self,
@@ -146,6 +179,7 @@ class Changes:
         ending: str | None = None,
         beside: str | None = None,
         drain: bool = False,
+        recalled: tuple[ev.Recalled, ...] = (),
     ) -> None:
         """Another graph, in its turn; what was asked for before may be made after it."""
         before = self._planned
@@ -159,6 +193,7 @@ class Changes:
                 ending=ending,
                 beside=beside,
                 drain=drain,
+                recalled=recalled,
             )
 
         moved = frozenset([*starting, *([] if ending is None else [ending])])
@@ -215,6 +250,7 @@ class Changes:
         self._set_aside = [asked for asked in self._set_aside if not is_it(asked)]
         if not event.on_behalf_of and event.query not in self.board.graph.queries:
             self.board.suspended.discard(event.query)
+            self._begun([event.query])
         under_way = [self._under_way] if self.switch is not None else []
         self._planned = self.board.graph
         for asked in (*under_way, *self._set_aside, *self.waiting):
@@ -381,6 +417,7 @@ class Changes:
         board, change = self.board, switch.change
         ends = board.positions([change.ending]) if change.ending is not None else {}
         board.exchange(switch)
+        self._begun(change.starting)
         self.switch = None
         out.append(self._recut())
         starts = board.positions(change.starting)

@@ -11,7 +11,7 @@ from penstock.model.graph import Graph
 from penstock.model.scheduling import REST
 from penstock.model.unit import Cut, Unit
 from penstock.policies.costs import input_rates, load
-from penstock.policies.cuts.base import in_graph_order, shared_units, skipping_units, unit_of
+from penstock.policies.cuts.base import apart_units, in_graph_order, shared_units, unit_of
 from penstock.policies.cuts.fused import FusedCut
 from penstock.policies.cuts.stall_avoiding import StallAvoidingCut
 from penstock.policies.policy import Policy
@@ -55,11 +55,11 @@ def divide(
     """Cuts the graph and divides the units among partitions.
 
     Frozen units are kept as they are: they belong to suspended queries, and their queues cannot be emptied;
-    or they ran before a crash. So are shared queries, and those that leave out rows. What is divided well
+    or they ran before a crash. So are shared queries, and those that keep apart. What is divided well
     enough at present stays so.
     """
     kept = {name for unit in frozen for name in unit.operators}
-    whole = (*shared_units(graph), *skipping_units(graph))
+    whole = (*shared_units(graph), *apart_units(graph))
     frozen += tuple(unit for unit in whole if kept.isdisjoint(unit.operators))
     if plan.kind == "hmts":
         return _groups(graph, estimates, policy, plan, parse, frozen, present)

@@ -68,16 +68,30 @@ class StepFailed(_Event, frozen=True, tag=True):
     reason: str
 
 
+class Recalled(msgspec.Struct, frozen=True):
+    """Where in a stream's log queries are to begin: at the batch of number `first`, behind `rows` rows of it.
+
+    `batches` are those from there on that everybody has read, and that control has forgotten.
+    """
+
+    stream: str
+    first: int
+    batches: tuple[Batch, ...]
+    rows: int = 0
+
+
 class QueriesSubmitted(_Event, frozen=True, tag=True):
     """Queries to be merged into the graph, together; `beside` another one, they begin where it stands.
 
-    With `replacing`, that one ends there. With `held` they are suspended from the start.
+    With `replacing`, that one ends there. With `held` they are suspended from the start. `recalled` has rows
+    that came before, for queries that begin at once and look back.
     """
 
     queries: tuple[Query, ...]
     beside: str | None = None
     replacing: bool = False
     held: bool = False
+    recalled: tuple[Recalled, ...] = ()
 
 
 class QueryStopped(_Event, frozen=True, tag=True):

@@ -64,7 +64,8 @@ def _check_reader(reader: Reader) -> None:
 
 def _check_queue(queue: Queue) -> None:
     cursors = [reader.cursor for reader in queue.readers]
-    _must(queue.freed == min(cursors), f"queue {queue.port} keeps what all have read")
+    wanted = min([*cursors, *queue.awaited.values()])
+    _must(queue.freed == wanted, f"queue {queue.port} keeps what all have read")
     _must(
         queue.last_readers == cursors.count(queue.freed), f"queue {queue.port} has lost count of its readers"
     )

@@ -22,7 +22,7 @@ import msgspec
 
 from penstock.control.checkpoint import Checkpoint, put_back
 from penstock.control.commands import Command
-from penstock.control.events import Event, QueriesSubmitted, Restored
+from penstock.control.events import Event, QueriesSubmitted, Recalled, Restored
 from penstock.control.machine import Control
 from penstock.control.restoring import as_it_runs
 from penstock.control.standing import QueueContents
@@ -33,7 +33,7 @@ from penstock.model.graph import Graph
 from penstock.plan.document import read, write
 from penstock.plan.sharing import merge
 
-VERSION = 2
+VERSION = 3
 
 
 class Header(msgspec.Struct, frozen=True):
@@ -57,6 +57,7 @@ class _Submitted(msgspec.Struct, frozen=True, tag="QueriesSubmitted"):
     beside: str | None = None
     replacing: bool = False
     held: bool = False
+    recalled: tuple[Recalled, ...] = ()
 
 
 class _Restored(msgspec.Struct, frozen=True, tag="Restored"):
@@ -113,7 +114,8 @@ def event_line(event: Event, commands: list[Command]) -> bytes:
     shown: Any = event
     if isinstance(event, QueriesSubmitted):
         plans = tuple(write(query) for query in event.queries)
-        shown = _Submitted(event.at_s, plans, event.beside, event.replacing, event.held)
+        how = event.beside, event.replacing, event.held, event.recalled
+        shown = _Submitted(event.at_s, plans, *how)
     elif isinstance(event, Restored):
         plans = tuple(write(query) for query in event.queries)
         shown = _Restored(event.at_s, plans, event.units, event.queues, event.suspended, event.weights)
@@ -214,7 +216,7 @@ def _events(numbered: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Event,
             if raw["type"] == "QueriesSubmitted":
                 asked = msgspec.convert(raw, _Submitted)
                 queries = tuple(read(plan) for plan in asked.plans)
-                how = asked.beside, asked.replacing, asked.held
+                how = asked.beside, asked.replacing, asked.held, asked.recalled
                 yield number, QueriesSubmitted(asked.at_s, queries, *how), line
             elif raw["type"] == "Restored":
                 shown = msgspec.convert(raw, _Restored)

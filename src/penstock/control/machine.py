@@ -89,7 +89,7 @@ class Control:
             ev.TimestampAdvanced: self._timestamp_advanced,
             ev.StepFinished: self._step_finished,
             ev.StepFailed: self._step_failed,
-            ev.QueriesSubmitted: lambda event: changes.submit(event, self._out),
+            ev.QueriesSubmitted: self._queries_submitted,
             ev.QueryStopped: lambda event: changes.stop(event, self._out),
             ev.SettleAsked: changes.settle,
             ev.ChangeWithdrawn: changes.withdraw,
@@ -145,7 +145,7 @@ class Control:
             queue.free()
         for reader in queue.readers:
             unit = reader.unit
-            if not unit.in_inbox:
+            if not unit.in_inbox and not unit.step:  # one that runs is looked at when its step is done
                 partition = unit.partition
                 # The rank of a unit that is ready already need not depend on new rows.
                 if unit.entry is None or partition.rerank or len(unit.readers) > 1:
@@ -184,12 +184,12 @@ class Control:
         if unit.spare_s is not None:
             unit.debt_s = max(0.0, event.cost_s - unit.spare_s)
         unit.broken = False
-        for reader in unit.readers:
-            if reader.has_claimed:
-                reader.done()
+        for take in takes:
+            unit.readers[take.reader].done()
         for output in event.outputs:
             self._push(self._board.queues[output.port], output.batch)
-        if unit.place.sinks:
+        sinks = unit.place.sinks
+        if sinks:
             frontier = {batch.leaf: batch.hi for take in takes for batch in take.batches}
             self._out.append(Commit(event.step, frontier))
         for reader in unit.readers:
@@ -197,10 +197,11 @@ class Control:
                 self._end_downstream(reader.queue)
         if unit.finishing and not unit.is_inside_batch:
             self._changes.holds_changed()
-        for edge in unit.place.sinks:
-            query = self._board.graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
-            if query in self._running_apart:
-                self._running_apart.stepped(query, event.cost_s)
+        if self._running_apart:
+            for edge in sinks:
+                query = self._board.graph.nodes[edge.reader].operator.query  # type: ignore[union-attr]
+                if query in self._running_apart:
+                    self._running_apart.stepped(query, event.cost_s)
 
     def _step_failed(self, event: ev.StepFailed) -> None:
         unit, _ = self._dispatch.release(event.step, 0.0, switching=True)
@@ -215,6 +216,11 @@ class Control:
             self._changes.holds_changed()
 
     # --- the rest ---
+
+    def _queries_submitted(self, event: ev.QueriesSubmitted) -> None:
+        if event.recalled:
+            self._places += 1
+        self._changes.submit(event, self._places, self._out)
 
     def _estimates_changed(self, event: ev.EstimatesChanged) -> None:
         self._changes.use_estimates(event)

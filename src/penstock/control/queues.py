@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.model.batch import Batch
@@ -17,14 +18,15 @@ class Queue:
     """The batches at one output port, numbered from 0 for ever; those before `freed` are gone."""
 
     __slots__ = (
-        "_batches", "_places", "base", "bytes", "ended", "freed", "last_readers", "logged", "offset", "port",
-        "readers", "register_s", "rows_in", "tail",
+        "_batches", "_places", "awaited", "base", "bytes", "ended", "freed", "last_readers", "logged",
+        "offset", "port", "readers", "register_s", "rows_in", "tail",
     )  # fmt: skip
 
     def __init__(self, port: Port, first: int = 0, *, logged: bool = False) -> None:
         self.port = port
         self.logged = logged  # whether it is a stream's: rows have consecutive offsets
         self.readers: list[Reader] = []
+        self.awaited: dict[str, int] = {}  # where queries will begin that have yet to
         self.rows_in = 0
         self.offset = 0  # of a stream: where its log ends so far
         self.bytes = 0.0
@@ -64,10 +66,24 @@ class Queue:
         """The batches from `start` up to `stop`."""
         return self._batches[start - self.base : stop - self.base]
 
+    def recall(self, first: int, batches: Sequence[Batch], place: int) -> None:
+        """Batches from that number on are there again, before those that somebody has yet to read.
+
+        Nobody has read them yet of those who will; as far as order goes, all are queued now.
+        """
+        if not batches:
+            return
+        kept = slice(self.freed - self.base, None)
+        self._batches = [*batches, *self._batches[kept]]
+        self._places = [*[place] * len(batches), *self._places[kept]]
+        self.base = self.freed = first
+        self.bytes += sum(batch.bytes for batch in batches)
+        self.last_readers = 0
+
     def free(self) -> None:
-        """Drops what every reader has read."""
+        """Drops what every reader has read, and nobody who is about to begin waits for."""
         cursors = [reader.cursor for reader in self.readers]
-        low = min(cursors, default=self.tail)
+        low = min([*cursors, *self.awaited.values()], default=self.tail)
         self.last_readers = cursors.count(low)
         batches, base = self._batches, self.base
         for number in range(self.freed - base, low - base):
@@ -149,6 +165,12 @@ class Reader:
             rows = queue.rows_in - self.rows_read if stop == queue.tail else sum([b.rows for b in batches])
             self._claimed_up_to(stop, 0, rows)
             return tuple(batches)
+        if most_rows is not None and queue.bytes <= most_bytes and self.claimed < stop:
+            # Steps of few rows end inside a batch, or with it.
+            batch, after = queue.batch(self.claimed), self.claimed + 1
+            left = batch.rows - self.claimed_rows
+            if most_rows < left or (most_rows == left and (after == stop or queue.batch(after).rows)):
+                return (self.claim_part(most_rows),)
         taken: list[Batch] = []
         rows_left = float("inf") if most_rows is None else most_rows
         bytes_left = most_bytes

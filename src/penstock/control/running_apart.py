@@ -36,6 +36,9 @@ class RunningApart:
     def __contains__(self, query: str) -> bool:
         return query in self._members
 
+    def __bool__(self) -> bool:
+        return bool(self._members)
+
     def stepped(self, query: str, cost_s: float) -> None:
         """A step of a shared query took so long."""
         self._steps[query] = self._steps.get(query, 0) + 1

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from penstock.control.dividing import Share
+from penstock.control.events import Recalled
 from penstock.control.merging import blocked_at
 from penstock.control.queues import Queue, Reader
 from penstock.control.thread_plans import ThreadPlan
@@ -43,6 +44,7 @@ class Change:
     beside: str | None = None  # a query that is to stand where the starting or ending ones stand
     drain: bool = False
     as_it_stands: bool = False  # what settles need not read on
+    recalled: tuple[Recalled, ...] = ()  # where those that start begin, if they look back
 
 
 @dataclass(slots=True)
@@ -76,12 +78,13 @@ class Switch:
         instant = max((time_s for time_s in waiting if time_s is not None), default=None)
         if instant is None:
             return
+        recalled = {Port(one.stream) for one in self.change.recalled}  # those begin where they are to
         for reader in (reader for unit in self.affected for reader in unit.readers):
             queue, port = reader.queue, reader.queue.port
             if reader.limit is not None:
                 reader.limit = _older(queue, reader.limit, instant)
                 reader.unit.partition.note(reader.unit)
-            if port in self.begins:
+            if port in self.begins and port not in recalled:
                 number, rows = self.begins[port]
                 further = _older(queue, number, instant)
                 self.begins[port] = (further, 0 if further > number else rows)
@@ -113,6 +116,7 @@ def begin(switch: Switch, old: Graph, units: Iterable[UnitState]) -> None:
         if doomed & set(unit.place.exits) or not concerned.isdisjoint(unit.place.unit.operators):
             affected[unit.index] = unit
     levels = _levels(switch, units, region, old)
+    switch.begins.update((Port(one.stream), (one.first, one.rows)) for one in change.recalled)
     for unit in affected.values():
         for reader in unit.readers:
             inside = not _enters(reader, region, old) and any(e.reader in region for e in reader.edges)

@@ -235,6 +235,15 @@ class UnitState:
         reader = self.sole or self._oldest()
         return 0 if reader is None else reader.queue.place(reader.claimed)
 
+    @property
+    def place_among_ready(self) -> float:
+        """Which of its partition's units that became ready it was; while it is ready it keeps its place.
+
+        For ranks that have it as their priority: the key in the ready set is the place then.
+        """
+        entry = self.entry
+        return self.partition.ready.serial + 1 if entry is None else float(entry[0])
+
     def _oldest(self) -> Reader | None:
         waiting = [reader for reader in self.readers if reader.claimed < reader.end]
         return min(waiting, key=lambda r: r.queue.place(r.claimed), default=None)

@@ -69,3 +69,11 @@ class Query:
     back_s: float = 0.0
     one_time: bool = False
     on_error: OnError = "hold"
+
+    @property
+    def keeps_apart(self) -> bool:
+        """Whether it shares nothing but its streams.
+
+        Others are to get the rows that it leaves out, or have had those that it looks back to.
+        """
+        return self.on_error == "skip" or self.back_s > 0

@@ -24,13 +24,12 @@ def merge(graph: Graph, queries: Iterable[Query]) -> Graph:
 
     Two operators are the same when they are equal and read the same; the later query then uses the
     earlier one's. A plan's root gets a sink unless it is one, and a bare stream a select of all its rows,
-    so that there is an operator to schedule. A query that leaves out rows shares nothing but its streams:
-    others are to get those rows.
+    so that there is an operator to schedule. A query that `keeps_apart` shares nothing but its streams.
     """
     nodes = dict(graph.nodes)
     registered, members = dict(graph.queries), dict(graph.members)
     owners = {
-        name: query for query, names in members.items() for name in names if _keeps_apart(registered[query])
+        name: query for query, names in members.items() for name in names if registered[query].keeps_apart
     }
     known: dict[_Computation, str] = {
         (node.operator, node.inputs, _owner(node.operator, owners.get(node.name))): node.name
@@ -73,7 +72,7 @@ def _add(query: Query, nodes: dict[str, Node], known: dict[_Computation, str]) -
     """The names of the query's operators, after adding those that are not there yet."""
     names: dict[int, str] = {}
     top = _with_sink(query)
-    own = query.name if _keeps_apart(query) else None
+    own = query.name if query.keeps_apart else None
     for plan in top.post_order():
         inputs = tuple(Port(names[id(child)], plan.port_of(slot)) for slot, child in enumerate(plan.children))
         computation = (plan.operator, inputs, _owner(plan.operator, own))
@@ -98,10 +97,6 @@ def _taken(query: str, name: str, operator: Operator) -> PlanError:
         f"query '{query}' names an operator '{name}', but another operator has that name; "
         "leave the name out or choose another"
     )
-
-
-def _keeps_apart(query: Query) -> bool:
-    return query.on_error == "skip"
 
 
 def _owner(operator: Operator, query: str | None) -> str | None:

@@ -259,3 +259,54 @@ def test_queries_that_are_stopped_discard_open_windows(engine: Engine, spark: Sp
         engine.coordinator.results.lives["sessions"]["discards"] -= timedelta(microseconds=1)
         check(engine, spark, queries)
         assert engine.results("counted").num_rows < engine.results("on").num_rows
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_queries_that_look_back(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """At random moments to random moments, through a restart, under one policy and then another."""
+    chance = random.Random(seed)
+    options = "USING push OPTIONS (retention '1 h');"
+    world, queries, moments = STREAMS.replace("USING push;", options), dict[str, str](), list[datetime]()
+
+    def opened() -> Engine:
+        return Engine(
+            tmp_path / "state",
+            out=tmp_path / "out",
+            spark=spark,
+            keep_log=True,
+            first_batch_rows=15,
+            train_rows=40,
+        )
+
+    with opened() as engine:
+        engine.execute(world + query("plain", "plain") + query("joined", "joined"))
+        queries |= {"plain": "plain", "joined": "joined"}
+        engine.start()
+        feed = Feed(engine, seed)
+        for number, select in enumerate(chance.sample(list(SELECTS), 4)):
+            feed.push()
+            moments.append(datetime.now(UTC))
+            name, since = f"back_{select}", chance.choice(moments)
+            queries[name] = select
+            engine.execute(query(name, select).replace(" AS ", f" WITH (start = '{since}') AS ", 1))
+            if number % 2:
+                engine.use_policy(chance.choice(("chain", "memory-chart", "round-robin")))
+    with opened() as engine:  # whatever waited, or had yet to begin
+        engine.start()
+        feed._engine = engine
+        for select in [one for one in SELECTS if f"back_{one}" not in queries]:
+            feed.push()
+            name, since = f"back_{select}", chance.choice(moments)
+            queries[name] = select
+            engine.execute(query(name, select).replace(" AS ", f" WITH (start = '{since}') AS ", 1))
+        feed.push(12, 80)
+        feed.end()
+        engine.run("drained")
+        before = len(engine.catalog.queries)
+        engine.execute(query("in_the_end", "matched").replace(" AS ", " WITH (start = '-1 h') AS ", 1))
+        engine.run("drained")
+        assert len(engine.catalog.queries) == before + 1
+        rows = check(engine, spark, queries | {"in_the_end": "matched"})
+        assert rows["in_the_end"].num_rows == rows["plain"].num_rows
+        starts = {name: engine.coordinator.results.lives[name]["from"]["temps"] for name in queries}
+        assert 0 < len([one for one in starts.values() if one > 0]) < len(starts)

@@ -11,7 +11,7 @@ from penstock.model.graph import Edge, Graph, Node, Port
 from penstock.model.operators import Column, Project, Select, Sink, Source, Union
 from penstock.model.query import OnError, PlanNode, Query
 from penstock.plan.sharing import merge
-from penstock.policies.cuts.base import components, operator_edges, operator_paths, pruned, skipping_units
+from penstock.policies.cuts.base import apart_units, components, operator_edges, operator_paths, pruned
 from penstock.policies.layout import check_cut
 from penstock.policies.parsing import parse
 from tests.policies.cuts.builders import graph_of, names
@@ -75,4 +75,4 @@ def test_a_query_that_leaves_out_rows_is_one_unit_whatever_the_cut() -> None:
     (share,) = divide(graph, Estimates(), policy, ThreadPlan("gts"), parse)
     check_cut(graph, share.units)
     assert sorted(len(unit.operators) for unit in share.units) == [1, 1, 2]
-    assert skipping_units(graph) == tuple(unit for unit in share.units if len(unit.operators) == 2)
+    assert apart_units(graph) == tuple(unit for unit in share.units if len(unit.operators) == 2)

@@ -99,8 +99,8 @@ def admitted(
 def _share_panes(found: Admitted, before: Graph, rates: Mapping[str, float]) -> None:
     """Windows of different lengths over the same rows fold them once."""
     queries = found.queries
-    paned = [  # what becomes part of another is like that, and who leaves out rows shares nothing
-        old if old.name in found.joining or old.on_error == "skip" else new
+    paned = [  # what becomes part of another is like that, and who keeps apart shares nothing
+        old if old.name in found.joining or old.keeps_apart else new
         for old, new in zip(queries, with_panes(queries), strict=True)
     ]
     if paned == queries:

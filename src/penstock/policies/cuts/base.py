@@ -127,16 +127,18 @@ def shared_units(graph: Graph) -> Cut:
     return tuple(Unit(tuple(names)) for names in units.values())
 
 
-def skipping_units(graph: Graph) -> Cut:
-    """Each query that leaves out rows: one unit whatever the cut.
+def apart_units(graph: Graph) -> Cut:
+    """Each query that keeps apart: one unit whatever the cut, or several around what takes rows in order.
 
-    Whether a row is left out is then decided before anything of it has gone into a queue or a result.
+    Whether a row is left out is then decided before anything of it has gone into a queue or a result, and who
+    looks back has a place of its own in each stream.
     """
-    skipping = [name for name, query in graph.queries.items() if query.on_error == "skip"]
-    operators = frozenset(graph.operators)
-    return tuple(
-        unit_of(graph, (name for name in graph.members[query] if name in operators)) for query in skipping
-    )
+    apart = [graph.members[name] for name, query in graph.queries.items() if query.keeps_apart]
+    names = {name for members in apart for name in members}.intersection(graph.operators)
+    if not names:
+        return ()
+    inside = (edge for edge in direct_edges(graph) if edge.reader in names)
+    return tuple(unit for unit in components(graph, inside) if unit.operators[0] in names)
 
 
 def unit_of(graph: Graph, names: Iterable[str]) -> Unit:

@@ -1,4 +1,4 @@
-"""Batches that wait for the first query of their stream: in order, without a gap, until they expire."""
+"""Batches that are kept for queries to come: in order, without a gap, until they expire."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def kept(stream: str, n: int, until_s: float) -> Kept:
 
 
 @pytest.mark.parametrize("seed", range(50))
-def test_each_batch_is_taken_once_in_order_and_expires_no_sooner_than_it_may(seed: int) -> None:
+def test_each_batch_is_kept_in_order_and_goes_no_sooner_than_it_may(seed: int) -> None:
     draw = random.Random(seed)
     retained, now_s = Retained(), 0.0
     logged = {"a": 0, "b": 0, "c": 0}
@@ -24,7 +24,7 @@ def test_each_batch_is_taken_once_in_order_and_expires_no_sooner_than_it_may(see
     for _ in range(300):
         now_s += draw.random()
         stream = draw.choice(list(logged))
-        match draw.choice(["keep", "keep", "expire", "take"]):
+        match draw.choice(["keep", "keep", "expire", "drop"]):
             case "keep":
                 more = []
                 for _ in range(draw.randint(0, 3)):
@@ -40,9 +40,12 @@ def test_each_batch_is_taken_once_in_order_and_expires_no_sooner_than_it_may(see
                     gone[name] += len(found)
                 assert all(until[name, gone[name]] > now_s for name in retained)
                 assert retained.next_s > now_s
-            case "take":
-                found = retained.take(stream)
+            case "drop":
+                found = retained.of(stream)
                 assert [one.n for one in found] == list(range(gone[stream], logged[stream]))
+                since = draw.randint(0, logged[stream])
+                assert retained.of(stream, since) == [one for one in found if one.n >= since]
+                assert retained.drop(stream) == bool(found)
                 gone[stream] = logged[stream]
         assert {name for name in logged if gone[name] < logged[name]} == set(retained)
         for name in retained:

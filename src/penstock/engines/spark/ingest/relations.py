@@ -147,14 +147,15 @@ class Relations:
             self._prints[table.name] = seen
         return [(table.name, self.epoch, ref)]
 
-    def until(self, name: str, last: int) -> pa.Table:
-        """The versions that rows up to that epoch may meet, with the epochs for which each counts."""
+    def between(self, name: str, first: int, last: int) -> pa.Table:
+        """The versions that rows of these epochs may meet, with the epochs for which each counts."""
         with self._lock:
             versions = list(self._versions[name])
+        versions[0] = 0, versions[0][1]  # whatever is older meets the oldest that there is
         bounds = [*(start for start, _ in versions[1:]), END]
         parts = []
         for (start, ref), stop in zip(versions, bounds, strict=True):
-            if start <= last:
+            if start <= last and stop > first:
                 table = self._store.get(ref)
                 for column, value in ((FROM, start), (TO, stop)):
                     table = table.append_column(
@@ -165,7 +166,7 @@ class Relations:
 
     def recorded(self) -> dict[str, pa.Table]:
         """All versions of all relations."""
-        return {name: self.until(name, END) for name in self._tables}
+        return {name: self.between(name, 0, END) for name in self._tables}
 
     def forget(self, before: int) -> list[tuple[str, int, list[Ref]]]:
         """Drops versions that no row of this epoch or a later one meets: name, first epoch kept, tables."""

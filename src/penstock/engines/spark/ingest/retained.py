@@ -1,10 +1,11 @@
-"""Batches of streams that no query reads, kept for the first query that will, each for a limited time."""
+"""Batches of streams that keep their rows for a while, each for a limited time, whoever has read them."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import dropwhile
 
 from penstock.model.batch import Batch
 
@@ -39,9 +40,9 @@ class Retained:
         if more:
             self._kept.setdefault(stream, deque()).extend(more)
 
-    def take(self, stream: str) -> list[Kept]:
-        """All that is kept of a stream, which is not kept any more."""
-        return list(self._kept.pop(stream, ()))
+    def drop(self, stream: str) -> bool:
+        """Nothing is kept of a stream any more; whether something was."""
+        return self._kept.pop(stream, None) is not None
 
     def take_expired(self, now_s: float) -> dict[str, list[Kept]]:
         """What has expired by now, of each stream of which something has; it is not kept any more."""
@@ -54,9 +55,18 @@ class Retained:
                 del self._kept[stream]
         return found
 
+    def of(self, stream: str, since: int = 0) -> list[Kept]:
+        """What is kept of a stream, from the batch of that number on."""
+        return list(dropwhile(lambda one: one.n < since, self._kept.get(stream, ())))
+
     def first(self, stream: str) -> Kept:
         """The first batch that is kept of a stream."""
         return self._kept[stream][0]
+
+    @property
+    def oldest_epoch(self) -> int | None:
+        """Tables as they were from that epoch on may be met by what is kept; None if nothing is."""
+        return min((kept[0].batch.ref.oldest_epoch for kept in self._kept.values()), default=None)
 
     @property
     def next_s(self) -> float:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import Protocol
 
 import pyarrow as pa
@@ -138,5 +139,5 @@ def quote(name: str) -> str:
 
 
 def micros(seconds: float) -> int:
-    """Seconds in whole microseconds."""
-    return round(seconds * 1_000_000)
+    """Seconds in whole microseconds; infinitely many are more than any time, either way."""
+    return round(seconds * 1_000_000) if isfinite(seconds) else (END if seconds > 0 else UNKNOWN)

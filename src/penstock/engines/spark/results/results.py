@@ -279,6 +279,11 @@ class Results:
         self.put_life(query)
         self._log.set("next_file", self.deliveries.next_file())
 
+    def looks_back(self, query: str, asked_s: float, since_s: float) -> None:
+        """A query that was just asked for wants the rows that came since then."""
+        self.lives[query] |= {"asked_s": asked_s, "since_s": since_s}
+        self.put_life(query)
+
     @property
     def places_version(self) -> int:
         """Another number whenever results of some query may be in other places than before.
@@ -304,7 +309,9 @@ class Results:
             self.deliveries.post(posts)
         now_s = time.time()
         for one in self._measured:
-            add_all([self.measures.get(one.query)], [0], one.arrived, now_s)
+            # Nobody has waited for rows that came before their query.
+            arrived = np.maximum(one.arrived, round(1e6 * self.lives[one.query].get("asked_s", 0.0)))
+            add_all([self.measures.get(one.query)], [0], arrived, now_s)
             if one.members:
                 add_all([self.measures.get(name) for name in one.members], one.starts, one.arrived, now_s)
         self._measured = []

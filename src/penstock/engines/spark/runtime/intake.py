@@ -49,11 +49,12 @@ class Intake:
             self._of.monitor.arrived(stream, batch.rows, self._of.now())
             self._of.arrivals.add(stream, batch.rows, self._of.now())
         self._of.log.put_stream(stream, message.batches[0].ref.stream, asdict(message.standing))
+        before = self.standings.get(stream, LogPosition())
         self.standings[stream] = message.standing
         self._of.progress.waiting.advanced(stream, by_rows=any(batch.rows for batch in message.batches))
         self._of.log.add_known_files(stream, message.finished)
         self._remember_keys(message)
-        self._of.retention.arrived(message)
+        self._of.retention.arrived(message, before.mark)
         self._of.results.missing.taken_in(stream, message.late)
         for ticket in message.tickets:
             self._of.afterwards(ticket.complete)
@@ -74,7 +75,8 @@ class Intake:
         queues = self._of.control.queues.values()
         waiting = (batch for queue_ in queues for batch in queue_.slice(queue_.freed, queue_.tail))
         oldest = min((batch.ref.oldest_epoch for batch in waiting), default=epoch)
-        for name, first, refs in self._relations.forget(min(oldest, epoch)):
+        kept = self._of.retention.oldest_epoch
+        for name, first, refs in self._relations.forget(min(oldest, epoch, epoch if kept is None else kept)):
             self._of.log.drop_versions(name, first)
             self._garbage.extend(ref.name for ref in refs)
 

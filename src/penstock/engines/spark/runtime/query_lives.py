@@ -6,13 +6,17 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.control.events import QueriesSubmitted
 from penstock.engines.spark.ingest.late_rows import windows_of
 from penstock.engines.spark.ingest.relations import Relations
-from penstock.engines.spark.operators.base import UNKNOWN, micros
+from penstock.engines.spark.operators.base import TIMELESS, UNKNOWN, micros
 from penstock.engines.spark.operators.over_nothing import has_row_of_nothing
 from penstock.engines.spark.results.draining import Drain
+from penstock.engines.spark.results.looking_back import cut_short
 from penstock.engines.spark.results.results import StagedResult
 from penstock.engines.spark.steps.rosters import Member
+from penstock.model.operators import Source
+from penstock.model.query import Query
 from penstock.plan.shared.shapes import Shaped
 
 if TYPE_CHECKING:
@@ -26,13 +30,26 @@ class QueryLives:
         self._of, self._relations = coordinator, relations
         self.lost_windows: dict[str, str] = {}  # why, of queries that have ended
 
+    def look_back(self, plan: Query, *, held: bool) -> None:
+        """A query that asks for rows from before begins with those that are kept, which control is given."""
+        of, life = self._of, self._of.results.lives[plan.name]
+        sources = [one.operator for one in plan.root.post_order() if isinstance(one.operator, Source)]
+        found = {one.stream: of.retention.look_back(one, life["since_s"]) for one in sources}
+        life["back"] = {
+            name: {"arrived_s": one.arrived_s, "mark": one.mark, "short": one.short}
+            for name, one in found.items()
+        }
+        of.results.put_life(plan.name)
+        recalled = tuple(one.recalled for one in found.values())
+        of.handle(QueriesSubmitted(of.now(), (plan,), held=held, recalled=recalled))
+
     def started(self, query: str, starts: dict[str, int]) -> None:
         """Control says that a query runs, from these offsets of streams on."""
         life = self._of.results.started(query, starts)
         if query in self._of.results.one_time:
-            # Rows before its start are not older than the watermark was then.
-            marks = [self._of.control.stream_queue(name).register_s for name, lo in starts.items() if lo]
-            life["after_us"] = micros(max(marks)) if marks else UNKNOWN
+            life["after_us"] = self._seen_before(starts, life.get("back", {}))
+        for text in cut_short(query, life.get("back", {})):
+            self._of.say(text)
         self._of.results.put_life(query)
         if query in self._of.progress.graph.queries:  # or it was stopped before it could begin, and ends next
             self._of.progress.begin(
@@ -44,6 +61,18 @@ class QueryLives:
             if query not in self._of.shared:
                 self.misses_from_now(query)
         self._of.sharing.started(query, starts)
+
+    def _seen_before(self, starts: Mapping[str, int], back: Mapping[str, Mapping[str, int]]) -> int:
+        """No row from before its start is later than that: a window that begins after it is a full one."""
+        nodes = self._of.progress.graph.nodes
+        latest = [UNKNOWN]
+        for name in (name for name, lo in starts.items() if lo and name in nodes):
+            source, now_s = nodes[name].operator, self._of.control.stream_queue(name).register_s
+            mark = back[name]["mark"] if name in back else micros(now_s)
+            if isinstance(source, Source) and UNKNOWN < mark < TIMELESS:
+                mark += micros(source.delay_s)
+            latest.append(mark)
+        return max(latest)
 
     def join(self, host: str, members: Sequence[tuple[str, Shaped]]) -> None:
         """Queries become members of a shared query: from now on, or from when that begins."""

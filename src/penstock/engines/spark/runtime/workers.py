@@ -149,7 +149,7 @@ class Workers:
             stateful,
             self._jobs,
             self._store,
-            self._relations.until,
+            self._relations.between,
             self._shared.roster,
         )
 
@@ -294,7 +294,7 @@ class Workers:
             stateful_operators(graph, known_layouts),
             self._jobs,
             self._store,
-            self._relations.until,
+            self._relations.between,
             rosters,
         )
         held = StoredBatch(None, END, drain.at_us, epoch=drain.epoch)

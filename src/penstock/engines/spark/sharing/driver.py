@@ -242,8 +242,12 @@ class SharingDriver:
         now = self._of.now()
         match command:
             case do.SubmitHosts(hosts, beside, replacing, held):
-                plans = tuple(self.plans[host] for host in hosts)
-                self._of.handle(to_control.QueriesSubmitted(now, plans, beside, replacing, held))
+                plans = [self.plans[host] for host in hosts]
+                usual = tuple(plan for plan in plans if not plan.back_s)
+                if usual:
+                    self._of.handle(to_control.QueriesSubmitted(now, usual, beside, replacing, held))
+                for plan in (plan for plan in plans if plan.back_s):
+                    self._of.query_lives.look_back(plan, held=held)
             case do.StopHost(host, drain, beside):
                 self._of.handle(to_control.QueryStopped(now, host, drain, beside))
             case do.SettleHost(host, query, as_it_stands):

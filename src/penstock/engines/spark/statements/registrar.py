@@ -209,7 +209,7 @@ class Registrar:
             self._plans.created(query)
         if self.begun and asked.created:
             self._plans.next_since()
-        self._start(found, own)
+        self._start(found, own, asked.at_s)
         for one in asked.steps:
             self._effect(one, prepared.sinks)
             altered = one.answer.query if isinstance(one.statement, AlterQuery) else None
@@ -242,11 +242,13 @@ class Registrar:
         names = (*self._sharing.hosts, *machine.book.reserved, *self._coordinator.shared.bases())
         return Running(graph, at_once, later, frozenset(alone), frozenset(names))
 
-    def _start(self, found: Admitted, own: Mapping[str, Sink]) -> None:
+    def _start(self, found: Admitted, own: Mapping[str, Sink], at_s: float) -> None:
         shapes = {query.name: shape for query, shape in found.shared}
         hosts = []
         for query in found.queries:
             self._begin_anew(query.name)
+            if query.back_s:
+                self._coordinator.results.looks_back(query.name, at_s, at_s - query.back_s)
             host = HostRecord(query.name, query.name)
             if query.name in shapes:
                 shape, base = shapes[query.name], found.joining.get(query.name)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from penstock.adapt.causes import OperatorLoad, StreamRates, WaitingRows, WindowMemory
 from penstock.engines.spark.results.memory import queue_bytes, sharers, state_bytes
 from penstock.engines.spark.results.staleness import Passing, Waiting, passing
-from penstock.explain.names import own_names, shown_operator
+from penstock.explain.operator_texts import readable
 from penstock.model.operators import Join
+from penstock.plan.text import operator_text
 from penstock.policies.costs import input_rates
 
 if TYPE_CHECKING:
@@ -134,14 +135,16 @@ class Running:
         return sharers(self._look.graph, self._moment.members, operators)
 
     @cached_property
-    def _names(self) -> Mapping[str, str]:
-        """What the query itself calls its computed columns."""
-        query = self._look.catalog.queries.get(self.name)
-        return {} if query is None else own_names(query.root)
+    def _texts(self) -> Mapping[str, str]:
+        """Its operators in words, with what it calls its columns."""
+        graph = self._look.graph
+        nodes = [{"name": one, "text": operator_text(graph.nodes[one].operator)} for one in self._members]
+        edges = [{"from": port.node, "to": one} for one in self._members for port in graph.nodes[one].inputs]
+        return readable(nodes, edges)
 
     def _text(self, name: str) -> str:
         operator = self._look.graph.nodes[name].operator
         if isinstance(operator, Join) and operator.relation not in (None, *self._look.catalog.tables):
             return "the comparison of rows with the constants of all members"
-        text = shown_operator(operator, self._names)
+        text = self._texts[name]
         return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"

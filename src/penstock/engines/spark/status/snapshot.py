@@ -19,6 +19,7 @@ from penstock.control.lifecycle import State
 from penstock.control.waiting import Waits, waited_for
 from penstock.engines.spark.failing import Failing
 from penstock.engines.spark.operators.base import TIMELESS, UNKNOWN
+from penstock.engines.spark.results.looking_back import began_with
 from penstock.engines.spark.results.measures import QueryMeasures
 from penstock.engines.spark.results.staleness import Waiting, selectivity, waiting_stale_s
 from penstock.engines.spark.runtime.holding import remembered_now, waiting_now
@@ -63,6 +64,7 @@ class QueryLook:
     missed: int
     measures: QueryMeasures
     charged_s: float = 0.0
+    began_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,7 @@ def look(
             results.missing.of(life),
             results.measures[name].copy() if begun else _NOTHING,
             coordinator.charging.charges.queries.get(name, 0.0),
+            began_with(life.get("back", {})) if begun else "",
         )
     streams = {}
     for name, feed in feeds.items():
@@ -294,6 +297,7 @@ def _query(look: Look, name: str, one: QueryLook, running: Running | None) -> Qu
         one.charged_s,
         measures.since_s if facts.begun else None,
         measures.until_s,
+        one.began_with,
     )
 
 

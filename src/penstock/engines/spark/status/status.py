@@ -47,6 +47,7 @@ class QueryStatus:
     charged_s: float = 0.0  # its part of the time in Spark since the engine was opened
     since_s: float | None = None  # when it began
     until_s: float | None = None  # when it was stopped
+    began_with: str = ""  # of which stream from when on, if it looked back
 
     @property
     def freshness(self) -> float:
@@ -95,6 +96,7 @@ class QueryStatus:
             "bad_rows": self.bad_rows,
             "skipped_rows": self.skipped_rows,
             **({"failure": self.failure} if self.failure else {}),
+            **({"began_with": self.began_with} if self.began_with else {}),
         }
 
 

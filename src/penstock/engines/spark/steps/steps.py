@@ -115,8 +115,8 @@ class Result:
         )
 
 
-#: A stored relation's versions up to an epoch.
-Relations = Callable[[str, int], pa.Table]
+#: A stored relation's versions that rows from one epoch to another may meet.
+Relations = Callable[[str, int, int], pa.Table]
 #: The members of a shared query as they are now.
 Rosters = Callable[[str], Roster]
 
@@ -170,7 +170,7 @@ class UnitRunner:
         """Takes some rows of a stream through the part of the unit that sees each row by itself."""
         part, job = self.part(edges, lambda: self.compiler.entry(edges))
         (name,) = entry_inputs(edges).values()
-        stored = {alias: self.relations(relation, epoch) for relation, alias in part.relations.items()}
+        stored = {alias: self.relations(relation, 0, epoch) for relation, alias in part.relations.items()}
         job.run(part.inputs({name: rows, **stored}))
 
     def rows(self, port: Port, batches: list[Batch]) -> pa.Table:
@@ -207,7 +207,7 @@ class _Step:
         self._marks, self._outputs, self._states = dict(known.marks), dict(known.outputs), known.states
         self._result = Result()
         self._arrived: dict[str, dict[int, list[pa.Table]]] = {}
-        self._epoch = 0
+        self._epoch = self._first_epoch = 0
         self._closings: list[tuple[np.ndarray, np.ndarray]] = []
         self._rosters = dict(rosters)
 
@@ -235,7 +235,7 @@ class _Step:
         tables: dict[Port, list[pa.Table]] = {}
         edges: list[Edge] = []
         held = [batch.ref for take in takes for batch in take.batches]
-        self._epoch = max(h.epoch for h in held)
+        self._epoch, self._first_epoch = max(h.epoch for h in held), min(h.oldest_epoch for h in held)
         for take in takes:
             port = take.edges[0].port
             self._closings.append(_closing(take.batches))
@@ -274,8 +274,9 @@ class _Step:
     ) -> None:
         """Runs a part; what comes out goes where it belongs."""
         given = part.inputs(tables)
+        first = self._first_epoch if releases is None else 0  # what is remembered may be of any epoch
         for name, alias in part.relations.items():
-            given[alias] = self._of.relations(name, self._epoch)
+            given[alias] = self._of.relations(name, first, self._epoch)
         for use in part.rosters:
             given[use.input], bounds = self._roster(use.roster).table(use.index, exact=use.exact)
             if use.index is not None and bounds is not None:

@@ -370,11 +370,6 @@ class CommitLog:
         """A batch at the end of a queue; a stream's log is a queue."""
         self._db.execute("INSERT INTO batch VALUES (?, ?, ?)", (queue, n, _batch_text(batch)))
 
-    def replace_batch(self, queue: str, n: int, batch: Batch) -> None:
-        """A batch of a queue that is something else now."""
-        text = _batch_text(batch)
-        self._db.execute("UPDATE batch SET batch = ? WHERE queue = ? AND n = ?", (text, queue, n))
-
     def drop_batches(self, queue: str, before: int) -> None:
         """Batches that nobody will read again."""
         self._db.execute("DELETE FROM batch WHERE queue = ? AND n < ?", (queue, before))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import takewhile
 
 from penstock.control.queues import Queue
 from penstock.control.units import UnitState
@@ -31,6 +32,7 @@ class QueueRecords:
         self._log, self._store, self._garbage, self._keep_log = log, store, garbage, keep_log
         self._files: dict[str, dict[int, str]] = {}  # of each queue's batches that somebody has yet to read
         self._kept: dict[str, list[str]] = {}  # of each stream's batches that everybody has read
+        self._from: dict[str, int] = {}  # of streams that keep what everybody has read: from which batch on
 
     def restore(self, name: str, batches: Mapping[int, Batch]) -> None:
         """A queue as it was written down."""
@@ -48,10 +50,18 @@ class QueueRecords:
             self._log.put_reader(unit.index, name, reader.cursor, reader.cursor_rows)
             self.sweep(name, reader.queue)
 
+    def keep_from(self, stream: str, first: int | None) -> None:
+        """What everybody has read of a stream stays from that batch on, or, with None, does not any more."""
+        if first is None:
+            self._from.pop(stream, None)
+        else:
+            self._from[stream] = first
+
     def sweep(self, name: str, queue: Queue) -> None:
-        """Forgets batches that every reader has read."""
+        """Forgets batches that every reader has read, and that are not kept for others to come."""
         files = self._files.get(name, {})
-        gone = [n for n in files if n < queue.freed]
+        before = min(queue.freed, self._from.get(name, queue.freed))
+        gone = list(takewhile(lambda n: n < before, files))
         if not gone:
             return
         names = [file for file in (files.pop(n) for n in gone) if file]
@@ -60,12 +70,13 @@ class QueueRecords:
             self._store.forget(names)
         else:
             self._garbage.extend(names)
-            self._log.drop_batches(name, queue.freed)
+            self._log.drop_batches(name, before)
 
     def drop(self, stream: str) -> None:
         """A stream that is no more."""
         self._garbage.extend(file for file in self._files.pop(stream, {}).values() if file)
         self._garbage.extend(self._kept.pop(stream, ()))
+        self._from.pop(stream, None)
         self._log.drop_stream(stream)
 
     def write(self, units: Mapping[int, tuple[str, ...]], queues: Mapping[Port, Queue], graph: Graph) -> None:
