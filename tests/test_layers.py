@@ -57,6 +57,7 @@ ROOMS = {
     "penstock.engines.spark": (
         "failing",
         "session",
+        "functions",
         "storage",
         "operators",
         "ingest",

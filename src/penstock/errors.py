@@ -18,6 +18,7 @@
     ├── EngineError          the engine cannot run as asked
     │   ├── StateInUseError  another process has the state directory
     │   └── StepError        a step's job failed: what Spark says
+    │       └── FunctionError    a function in Python: it raised, went beyond a limit, or cannot be loaded
     ├── AccessError          a server's refusal: who asks is unknown, may not, or asks for too much
     ├── ServerError          a server that does not answer, or refuses: where, why, what to do
     └── ExperimentError      an experiment that cannot run as asked
@@ -92,6 +93,14 @@ class StateInUseError(EngineError):
 
 class StepError(EngineError):
     """A step's job that failed."""
+
+
+class FunctionError(StepError):
+    """A function in Python that failed; `limit` if it took too long or too much memory, whatever the row."""
+
+    def __init__(self, what: str, *, limit: bool = False) -> None:
+        super().__init__(what)
+        self.limit = limit
 
 
 class SourceError(PenstockError):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.model.functions import PythonFunction
 from penstock.model.operators import output_schema
 from penstock.model.qos import QoS
 from penstock.model.query import PlanNode, Query
@@ -89,6 +90,18 @@ def of_sinks(old: Delivery, new: Delivery) -> Differences:
     """Between two sinks: one of them is made anew."""
     texts = [f"query {old.query} -> {new.query}"] if old.query != new.query else []
     return Differences(texts=(*texts, *_ways(old, new)))
+
+
+def of_functions(old: PythonFunction, new: PythonFunction) -> Differences:
+    """Between two functions; none of them can be made while something calls it, so it is never done."""
+    pairs = (
+        ("", str(old), str(new)),
+        ("at ", old.target or "registered from Python", new.target or "registered from Python"),
+        ("timeout ", shown_seconds(old.timeout_s), shown_seconds(new.timeout_s)),
+        ("memory ", shown_bytes(old.memory_bytes), shown_bytes(new.memory_bytes)),
+        ("", *("aggregate" if one.aggregate else "of one row" for one in (old, new))),
+    )
+    return Differences(fixed=tuple(f"{what}{was} -> {now}" for what, was, now in pairs if was != now))
 
 
 def of_partitions(old: Partition, new: Partition) -> Differences:

@@ -17,6 +17,7 @@ from penstock.sql.binding.catalog import Catalog
 from penstock.sql.comparing import (
     Differences,
     keeps_plan,
+    of_functions,
     of_partitions,
     of_queries,
     of_sinks,
@@ -30,6 +31,7 @@ from penstock.sql.reading.reader import read, read_with_places
 from penstock.sql.reading.statements import (
     AlterQuery,
     AlterStream,
+    CreateFunction,
     CreatePlanned,
     CreateQuery,
     CreateSink,
@@ -65,6 +67,7 @@ _KINDS: Mapping[Kind, str] = {
     "query": "queries",
     "sink": "sinks",
     "partition": "partitions",
+    "function": "functions",
 }
 #: How wishes are written, by the fields of QoS.
 _WISHES = {
@@ -76,7 +79,7 @@ _WISHES = {
     "tolerance": "tolerance = {}",
 }
 #: What is dropped first: nothing that another still needs.
-_DROPPED: tuple[Kind, ...] = ("sink", "partition", "query", "view", "table", "stream")
+_DROPPED: tuple[Kind, ...] = ("sink", "partition", "query", "view", "function", "table", "stream")
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +241,8 @@ class _Wanted:
                 differences = of_views(old.views[name], new.views[name])
             case "sink":
                 differences = of_sinks(old.sinks[name], new.sinks[name])
+            case "function":
+                differences = of_functions(old.functions[name], new.functions[name])
             case "partition":
                 differences = of_partitions(old.partitions[name], new.partitions[name])
             case _:
@@ -354,6 +359,8 @@ def _named(statement: Statement) -> Iterator[tuple[Kind, str]]:
             yield "stream", name
         case CreateTable(name=name):
             yield "table", name
+        case CreateFunction(name=name):
+            yield "function", name
         case CreateView(name=name):
             yield "view", name
         case SplitStream(outputs=outputs):
@@ -379,6 +386,9 @@ def _as_known(statement: Statement, catalog: Catalog) -> Statement:
         case CreateStream() | CreateTable() | CreateView() | CreateQuery() | CreateSink() | SetPartition():
             ((kind, name),) = _named(statement)
             return replace(statement, name=_called(name, getattr(catalog, _KINDS[kind])) or name)
+        case CreateFunction(function=function):
+            known = _called(function.name, catalog.functions) or function.name
+            return replace(statement, function=replace(function, name=known))
     return statement
 
 
@@ -409,8 +419,8 @@ def _goes_on(catalog: Catalog, kind: Kind, name: str) -> str:
 
 def _unchangeable(kind: Kind, name: str, differences: Differences, wanted: Catalog) -> str:
     what = ", ".join(differences.fixed)
-    if kind == "table":
-        return f"table '{name}' cannot be changed: {what}; drop it first, or choose another name"
+    if kind in ("table", "function"):
+        return f"{kind} '{name}' cannot be changed: {what}; drop it first, or choose another name"
     users = [query for query, one in wanted.reads.items() if name in one]
     first = f", and query '{users[0]}' that reads it," if users else ""
     return f"stream '{name}' cannot be changed so: {what}; drop it{first} first, or choose another name"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.errors import closest
+from penstock.model.functions import called
 from penstock.model.operators import Join, Sink, Source
 from penstock.model.query import PlanNode, Query
 from penstock.sql.binding.catalog import Catalog
@@ -36,6 +37,9 @@ def planned(query: Query, catalog: Catalog, now_s: float) -> Query:
                 raise ValueError("the plan joins a roster, which only queries that run as one have")
             case _:
                 pass
+    known = {function.identity for function in catalog.functions.values()}
+    for identity in sorted(called(query.root) - known):
+        raise ValueError(f"the plan calls function '{identity}', which there is not; create it first")
     if query.stop_s is not None and query.stop_s <= now_s:
         raise ValueError("stop_s lies in the past; write a later time, or leave it out")
     start_s = query.start_s if query.start_s is not None and query.start_s > now_s else None

@@ -10,11 +10,13 @@ from typing import Protocol, assert_never
 
 from sqlglot import exp
 
+from penstock.model.functions import is_identity
 from penstock.model.operators import Join, Operator, Sink, Source
 from penstock.model.query import PlanNode, Query
 from penstock.sql.reading.statements import (
     AlterQuery,
     AlterStream,
+    CreateFunction,
     CreatePlanned,
     CreateQuery,
     CreateSink,
@@ -33,6 +35,7 @@ from penstock.sql.reading.statements import (
     StopQuery,
     SubmitPlan,
 )
+from penstock.sql.typing.functions.catalogue import find
 
 
 class Names(Protocol):
@@ -56,6 +59,8 @@ def renamed(statement: Statement, names: Names) -> Statement:
             return (
                 statement if kind == "partition" else replace(statement, name=names.internal(statement.name))
             )
+        case CreateFunction(function=function):
+            return replace(statement, function=replace(function, name=names.internal(function.name)))
         case CreateQuery() | CreateView():
             return replace(
                 statement, name=names.internal(statement.name), select=_select(statement.select, names)
@@ -130,6 +135,8 @@ def _select(tree: exp.Expr, names: Names) -> exp.Expr:
                 hidden |= {one.alias.lower()}
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             _rename(node, node.this, hidden, names)
+        if isinstance(node, exp.Anonymous):
+            _rename_call(node, names)
         waiting.extend((child, hidden) for child in node.iter_expressions() if child is not clause)
     return tree
 
@@ -157,6 +164,12 @@ def _rename(table: exp.Table, last: exp.Identifier, hidden: frozenset[str], name
         alias.set("this", plain)
 
 
+def _rename_call(call: exp.Anonymous, names: Names) -> None:
+    """What is none of Spark's functions is one that was created."""
+    if find(call.name) is None and not is_identity(call.name):
+        call.set("this", exp.Identifier(this=names.internal(call.name), quoted=True))
+
+
 def _condition(tree: exp.Expr | None, source: str, names: Names) -> exp.Expr | None:
     """A condition in which the engine's name qualifies columns where the written one does."""
     if tree is None:
@@ -166,4 +179,6 @@ def _condition(tree: exp.Expr | None, source: str, names: Names) -> exp.Expr | N
     for column in tree.find_all(exp.Column):
         if len(column.parts) > 1 and column.parts[0].name.lower() == plain:
             column.parts[0].set("this", names.internal(source))
+    for call in tree.find_all(exp.Anonymous):
+        _rename_call(call, names)
     return tree

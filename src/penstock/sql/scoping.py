@@ -40,7 +40,18 @@ from penstock.sql.session import Answer, ReadPlan, Step, steps
 from penstock.sql.text.places import error
 
 DEFAULT = "default"
-_KINDS = ("streams", "tables", "views", "queries", "sinks", "reads", "partitions", "moments", "selects")
+_KINDS = (
+    "streams",
+    "tables",
+    "views",
+    "queries",
+    "sinks",
+    "functions",
+    "reads",
+    "partitions",
+    "moments",
+    "selects",
+)
 #: The columns of a SHOW that hold names.
 _NAMED = {"streams": (0,), "tables": (0,), "views": (0, 2), "queries": (0,), "sinks": (0, 1)}
 _DOTTED = re.compile(r"(?<![\w./-])[\w-]+\.[\w-]+(?:\.[\w-]+)*")
@@ -154,6 +165,7 @@ def restricted(catalog: Catalog, scope: Scope) -> Catalog:
         views=_owned(catalog.views, scope),
         queries=_owned(catalog.queries, scope),
         sinks=_owned(catalog.sinks, scope),
+        functions=_owned(catalog.functions, scope),
         reads=_owned(catalog.reads, scope),
         moments=_owned(catalog.moments, scope),
         selects=_owned(catalog.selects, scope),

@@ -22,6 +22,7 @@ from penstock.sql.comparing import (
     Differences,
     columns_of,
     keeps_plan,
+    of_functions,
     of_queries,
     of_sinks,
     of_streams,
@@ -38,6 +39,7 @@ from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
     AlterStream,
+    CreateFunction,
     CreatePlanned,
     CreateQuery,
     CreateSink,
@@ -134,6 +136,8 @@ def _applied(catalog: Catalog, statement: Statement, sql: str, now_s: float) -> 
             return at.create_table(statement)
         case CreateView():
             return at.create_view(statement)
+        case CreateFunction():
+            return at.create_function(statement)
         case SplitStream():
             return at.split(statement)
         case CreateQuery():
@@ -240,6 +244,18 @@ class _At:
             return self._as_it_is(one.name, lambda: table)
         return self._catalog.having("tables", one.name, table), Answer(f"table '{one.name}' created")
 
+    def create_function(self, one: CreateFunction) -> tuple[Catalog, Answer]:
+        """A function in Python; whether it is where it should be is up to whoever runs it."""
+        known = _called(one.name, self._catalog.functions)
+        if known is not None:
+            if one.if_not_exists:
+                differences = of_functions(self._catalog.functions[known], one.function)
+                return self._catalog, Answer(stays(f"function '{known}'", differences))
+            raise self._error(one.span, f"function '{known}' exists already; drop it, or choose another name")
+        self._check_name(one.name, one.span)
+        catalog = self._catalog.having("functions", one.name, one.function)
+        return catalog, Answer(f"function '{one.name}' created")
+
     def create_view(self, one: CreateView) -> tuple[Catalog, Answer]:
         """A named plan; it is bound now, so that a mistake shows where it was made."""
         if one.or_replace and (name := _called(one.name, self._catalog.views)) is not None:
@@ -277,7 +293,7 @@ class _At:
         conditions: list[str] = []
         for _, tree in one.outputs:
             if tree is not None:
-                conditions.append(bind_condition(self._sql, tree, relation, one.source))
+                conditions.append(bind_condition(self._sql, tree, relation, one.source, self._catalog))
             else:
                 # NULL is not true: such a row satisfies none of the others and belongs here.
                 conditions.append(" AND ".join(f"NOT coalesce({other}, FALSE)" for other in conditions))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.model.functions import called
 from penstock.model.query import Query
 from penstock.sql.answer import Answer
 from penstock.sql.binding.catalog import Catalog
@@ -48,6 +49,19 @@ def shown(catalog: Catalog, what: str) -> Answer:
             rows = [
                 (s.name, s.query, s.format, ", ".join(f"{k} = '{v}'" for k, v in s.options.items()))
                 for s in catalog.sinks.values()
+            ]
+        case "functions":
+            columns = ("function", "kind", "at", "timeout", "memory", "called by")
+            rows = [
+                (
+                    str(f),
+                    "aggregate" if f.aggregate else "of one row",
+                    f.target or "registered from Python",
+                    shown_seconds(f.timeout_s),
+                    shown_bytes(f.memory_bytes),
+                    ", ".join(q.name for q in catalog.queries.values() if f.identity in called(q.root)),
+                )
+                for f in catalog.functions.values()
             ]
         case "partitions":
             columns = ("partition", "runs", "policy", "priority")

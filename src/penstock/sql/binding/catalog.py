@@ -1,4 +1,4 @@
-"""What has been created: streams, stored tables, views, queries, sinks. A value; `session` makes new ones."""
+"""What has been created: streams, tables, views, queries, sinks. A value; `session` makes new ones."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
+from penstock.model.functions import PythonFunction
 from penstock.model.query import Query
 from penstock.model.scheduling import Scheduling
 from penstock.model.schema import Schema
@@ -94,6 +95,8 @@ class Catalog:
     moments: Mapping[str, Times] = field(default_factory=dict)
     #: The SELECT of each query that was not given as a plan, as it was written last.
     selects: Mapping[str, str] = field(default_factory=dict)
+    #: Functions in Python.
+    functions: Mapping[str, PythonFunction] = field(default_factory=dict)
 
     def times(self, query: str) -> Times:
         """When a query starts and stops, as it was written."""

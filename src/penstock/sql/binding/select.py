@@ -15,6 +15,7 @@ from penstock.sql.binding.conditions import check_clock, predicate
 from penstock.sql.binding.from_clause import FromClause, renamed
 from penstock.sql.binding.grouping import Grouping, Item, aggregate_calls, with_window_names
 from penstock.sql.binding.names import Scope
+from penstock.sql.binding.python_calls import with_identities
 from penstock.sql.binding.refusals import refuse_parts
 from penstock.sql.binding.relation import Relation
 from penstock.sql.binding.select_list import column_of, having_item, output_name, written_for
@@ -39,6 +40,7 @@ def bind_select(sql: str, tree: exp.Expr, catalog: Catalog) -> Bound:
     """The plan of a SELECT in that text; SqlError where something is wrong with it."""
     binder = _Binder(sql, catalog)
     with _shown_in(sql):
+        tree = with_identities(tree, catalog.functions)
         return Bound(binder.query(tree, {}), frozenset(binder.reads))
 
 
@@ -51,10 +53,11 @@ def bind_query(sql: str, tree: exp.Expr, catalog: Catalog) -> Bound:
     return bound
 
 
-def bind_condition(sql: str, tree: exp.Expr, relation: Relation, qualifier: str) -> str:
+def bind_condition(sql: str, tree: exp.Expr, relation: Relation, qualifier: str, catalog: Catalog) -> str:
     """A condition of that text over a relation's columns."""
     names = ((name, quoted(name)) for name in relation.schema.names)
     with _shown_in(sql):
+        tree = with_identities(tree, catalog.functions)
         return predicate(tree, Scope.of(qualifier, names, relation.schema), relation, "the condition")
 
 

@@ -1,8 +1,8 @@
 """The constants of an expression, taken out: what is left is what queries that differ in them have in common.
 
 A constant becomes a column with a type of its own. It is taken out only where the type is all that matters:
-beside a comparison, in arithmetic, in a list, as a result. Elsewhere (`round(x, 2)`, a pattern, an interval)
-Spark may want to know it when it plans, so that it stays.
+beside a comparison, in arithmetic, in a list, as a result, given to a function in Python. Elsewhere
+(`round(x, 2)`, a pattern, an interval) Spark may want to know it when it plans, so that it stays.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from functools import lru_cache
 
 from sqlglot import exp
 
+from penstock.model.functions import is_identity
 from penstock.model.schema import Field, Schema
 from penstock.sql.expressions.texts import column, columns, plain_column
 from penstock.sql.text.dialect import parse_expression, render
 from penstock.sql.typing.expression_types import TypeProblem, type_of
+from penstock.sql.typing.functions.catalogue import find
 from penstock.sql.typing.functions.rules import number_type
 from penstock.sql.typing.types import (
     BIGINT,
@@ -129,6 +131,8 @@ def _type_of_place(node: exp.Expr, schema: Schema) -> Type | None:
             return _beside(constant, own, parse(type_of(parent.this, schema)), compared=True)
         case exp.If() | exp.Case() if node.arg_key in ("true", "default"):
             return own if own != VOID else None
+        case exp.Anonymous() if is_identity(parent.name):
+            return _beside(constant, own, _parameter(parent, node), compared=True)
         case _ if isinstance(parent, (*_COMPARISONS, *_ARITHMETIC)):
             other = parent.expression if parent.this is node else parent.this
             if other.find(exp.Column) is None:
@@ -137,6 +141,14 @@ def _type_of_place(node: exp.Expr, schema: Schema) -> Type | None:
             return _beside(constant, own, beside, compared=isinstance(parent, _COMPARISONS))
         case _:
             return None
+
+
+def _parameter(call: exp.Anonymous, argument: exp.Expr) -> Type:
+    """The type that a function in Python gives to an argument."""
+    function, place = find(call.name), argument.index
+    if function is None or place is None or place >= len(function.takes):
+        return VOID
+    return parse(function.takes[place].word)
 
 
 def _own_type(node: exp.Expr) -> Type:

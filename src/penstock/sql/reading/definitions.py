@@ -78,6 +78,26 @@ def column_type(at: Cursor) -> str:
     return type_
 
 
+def type_written(at: Cursor, *stops: str) -> str:
+    """A type of any kind, up to one of these words, in Spark's words."""
+    tokens = at.tokens_until(*stops)
+    while sum(token.text.count("<") - token.text.count(">") for token in tokens) > 0 and at.take(","):
+        tokens += at.tokens_until(*stops)  # a comma inside map<…>
+    if not tokens:
+        raise at.unexpected("a type")
+    span = Span(tokens[0].start, tokens[-1].end + 1)
+    text = at.sql[span.start : span.end]
+    try:
+        type_ = str(types.parse(text))
+    except (ValueError, IndexError, TypeError):
+        raise error(at.sql, span, _no_type(text)) from None
+    wrong = unheld(type_)
+    if wrong is not None or "`" in type_:
+        what = wrong or "a field with such a name"
+        raise error(at.sql, span, f"a function cannot have {what} here; take or return a string")
+    return type_
+
+
 def _foreign_type(text: str) -> str | None:
     """What to write for a type of another system, or for one that only expressions have."""
     words = " ".join(re.split(r"\([^)]*\)|<.*", text.lower())).split()

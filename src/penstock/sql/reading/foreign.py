@@ -52,7 +52,6 @@ NOT_CREATED: Mapping[str, str] = {
     "EXTERNAL": "write CREATE TABLE name (…) USING csv OPTIONS (path '…')",
     "SOURCE": "write CREATE STREAM name (…) USING csv OPTIONS (path '…')",
     "CONNECTOR": "write CREATE STREAM name (…) USING … for a source, CREATE SINK for a sink",
-    "FUNCTION": "use Spark's functions, with CREATE VIEW for what you write often",
     "INDEX": "Penstock chooses how to find rows",
     "DATABASE": "names have one part; use a state of its own for another project",
     "SCHEMA": "names have one part; use a state of its own for another project",

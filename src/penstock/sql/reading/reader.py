@@ -18,6 +18,7 @@ from penstock.sql.reading.altering import alter_statement, read_select, rest_of
 from penstock.sql.reading.cursor import Cursor
 from penstock.sql.reading.definitions import columns, format_and_options, names_in_parentheses
 from penstock.sql.reading.foreign import NO_STATEMENTS, NOT_CREATED
+from penstock.sql.reading.functions import create_function
 from penstock.sql.reading.statements import (
     CreateQuery,
     CreateSink,
@@ -49,6 +50,7 @@ _KINDS: Mapping[str, Kind] = {
     "QUERY": "query",
     "SINK": "sink",
     "PARTITION": "partition",
+    "FUNCTION": "function",
 }
 _EXPLAIN_OPTIONS = (
     "ANALYZE",
@@ -60,7 +62,7 @@ _EXPLAIN_OPTIONS = (
     "PLAN",
     "ESTIMATED_COST",
 )
-SHOWN = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SINKS", "POLICIES", "PARTITIONS")
+SHOWN = ("STREAMS", "TABLES", "VIEWS", "QUERIES", "SINKS", "FUNCTIONS", "POLICIES", "PARTITIONS")
 
 
 def read(sql: str) -> Iterator[Statement]:
@@ -163,7 +165,7 @@ def _statement(at: Cursor) -> Statement:
             if at.peek() in ("EXTENDED", "FORMATTED") and at.peek(1):
                 raise at.error(f"DESCRIBE has no options; leave {at.peek()} out")
             for kind in _KINDS:
-                if kind != "PARTITION" and at.peek(1):
+                if kind not in ("PARTITION", "FUNCTION") and at.peek(1):
                     at.take(kind)
             name = at.name("what to describe")
             describe = Describe(at.subject, name)
@@ -185,7 +187,7 @@ def _statement(at: Cursor) -> Statement:
 
 def _create(at: Cursor) -> Statement:
     anew = at.take("OR", "REPLACE")
-    if anew and at.peek() in ("STREAM", "TABLE"):
+    if anew and at.peek() in ("STREAM", "TABLE", "FUNCTION", "AGGREGATE"):
         instead = "write ALTER STREAM … SET (…), or " if at.peek() == "STREAM" else ""
         raise at.error(f"OR REPLACE is for queries, views and sinks; {instead}drop it first")
     match at.peek():
@@ -203,11 +205,17 @@ def _create(at: Cursor) -> Statement:
             return _create_sink(at, anew)
         case "CONTINUOUS" | "ONE":
             return _create_query(at, anew)
+        case "FUNCTION":
+            at.take("FUNCTION")
+            return create_function(at, aggregate=False)
+        case "AGGREGATE":
+            at.expect("AGGREGATE", "FUNCTION")
+            return create_function(at, aggregate=True)
         case "QUERY":
             raise at.error("say which: CREATE CONTINUOUS QUERY or CREATE ONE-TIME QUERY")
     if at.peek() in NOT_CREATED:
         raise at.error(f"CREATE {at.peek()} is not supported; {NOT_CREATED[at.peek()]}")
-    words = ("STREAM", "TABLE", "VIEW", "SINK", "CONTINUOUS QUERY", "ONE-TIME QUERY")
+    words = ("STREAM", "TABLE", "VIEW", "SINK", "FUNCTION", "CONTINUOUS QUERY", "ONE-TIME QUERY")
     raise at.error(f"CREATE takes {', '.join(words)}, not '{at.peek()}'.{closest(at.peek(), words)}")
 
 

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
+from penstock.model.functions import PythonFunction
 from penstock.model.qos import QoS
 from penstock.model.query import OnError, Query
 from penstock.model.scheduling import Scheduling
@@ -87,6 +88,20 @@ class CreatePlanned:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateFunction:
+    """`CREATE FUNCTION f (x DOUBLE) RETURNS DOUBLE AS 'module:function' LANGUAGE PYTHON DETERMINISTIC`."""
+
+    span: Span
+    function: PythonFunction
+    if_not_exists: bool = False
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.function.name
+
+
+@dataclass(frozen=True, slots=True)
 class CreateView:
     """`CREATE [OR REPLACE] VIEW v AS SELECT …`: a named plan that others build on."""
 
@@ -158,7 +173,7 @@ class StopQuery:
     drain: bool = False
 
 
-Kind: TypeAlias = Literal["stream", "table", "view", "query", "sink", "partition"]
+Kind: TypeAlias = Literal["stream", "table", "view", "query", "sink", "partition", "function"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +247,7 @@ Statement: TypeAlias = (
     | CreateQuery
     | SubmitPlan
     | CreatePlanned
+    | CreateFunction
     | CreateView
     | SplitStream
     | CreateSink

@@ -13,8 +13,11 @@ from typing import Any, ClassVar
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel
+from sqlglot.generators.spark import SparkGenerator
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.model.functions import is_identity
 
 #: Functions with a syntax of their own; all others are `name(argument, …)`.
 _OWN_SYNTAX = ("CAST", "TRY_CAST", "EXTRACT", "TRIM")
@@ -166,6 +169,12 @@ class Dialect(Spark):
                 self.raise_error("Expected ] behind the window")
             table.meta[WINDOW_SUFFIX] = (first, self._prev.end)
             return True
+
+    class Generator(SparkGenerator):
+        """The identity of a function in Python stays as it is: modules and fields have capital letters."""
+
+        def normalize_func(self, name: str) -> str:
+            return name if is_identity(name) else super().normalize_func(name)
 
 
 _dialect = Dialect()

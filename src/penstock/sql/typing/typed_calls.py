@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.errors import closest
+from penstock.model.functions import is_identity
 from penstock.sql.text.dialect import render
 from penstock.sql.typing.functions.catalogue import Function, find, names
 from penstock.sql.typing.functions.elsewhere import ELSEWHERE
@@ -100,7 +101,7 @@ def typed_within_group(node: exp.WithinGroup, place: Place) -> Typed:
 
 def known_function(node: exp.Anonymous) -> Function:
     """The function that is called; a TypeProblem if there is none of that name."""
-    name = node.name.lower()
+    name = node.name if is_identity(node.name) else node.name.lower()
     if name in _WITH_UNIT and len(node.expressions) == 3:
         name = _WITH_UNIT[name]
     function = find(name)

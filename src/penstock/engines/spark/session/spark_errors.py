@@ -10,9 +10,12 @@ import pyarrow as pa
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
-from penstock.errors import StepError
+from penstock.errors import FunctionError, StepError
 
 LONGEST = 1000
+
+#: What surrounds what a function in Python did in the text of an error, and stands before what is a limit's.
+OPENING, CLOSING, LIMIT = "<<penstock function: ", " :penstock>>", "limit: "
 
 #: Where Java's stack, Spark's plan or the SQL that we made of the query begins.
 _DETAILS = re.compile(r"\n== (SQL|DataFrame)|\n\s*JVM stacktrace|\n\tat |;? \(?line \d+,? pos \d+")
@@ -30,11 +33,26 @@ def as_step_errors() -> Iterator[None]:
     try:
         yield
     except PySparkException as error:
-        raise StepError(in_words(str(error))) from error
+        raise _of_function(str(error)) or StepError(in_words(str(error))) from error
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise StepError(str(error)) from error
     except Py4JJavaError as error:
-        raise StepError(in_words(_innermost(error))) from error
+        text = _innermost(error)
+        raise _of_function(text) or StepError(in_words(text)) from error
+
+
+def _of_function(text: str) -> FunctionError | None:
+    """What a function in Python did, if it was one: a worker says so itself, or leaves a note when it dies."""
+    opening = text.find(OPENING)
+    closing = text.find(CLOSING, opening)
+    if opening < 0 or closing < 0:
+        return None
+    said = text[opening + len(OPENING) : closing]
+    if "exited unexpectedly" in text[:opening]:
+        if "Timeout (" in text[closing:]:
+            return FunctionError(f"{said} took too long, in code that cannot be interrupted", limit=True)
+        return FunctionError(f"{said} ended the process that it ran in", limit=True)
+    return FunctionError(said.removeprefix(LIMIT)[:LONGEST], limit=said.startswith(LIMIT))
 
 
 def in_words(text: str) -> str:

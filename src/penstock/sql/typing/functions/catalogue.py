@@ -1,7 +1,8 @@
-"""Every function of Spark by its name, those we refuse included."""
+"""Every function by its name: Spark's, those we refuse included, and those in Python by their identity."""
 
 from __future__ import annotations
 
+from penstock.model.functions import is_identity
 from penstock.sql.typing.functions.aggregates import AGGREGATES
 from penstock.sql.typing.functions.collections import COLLECTIONS
 from penstock.sql.typing.functions.conditions import CONDITIONS
@@ -9,6 +10,7 @@ from penstock.sql.typing.functions.dates import DATES
 from penstock.sql.typing.functions.formats import FORMATS
 from penstock.sql.typing.functions.function import Function
 from penstock.sql.typing.functions.numbers import NUMBERS
+from penstock.sql.typing.functions.python_functions import python_function
 from penstock.sql.typing.functions.refused import REFUSED
 from penstock.sql.typing.functions.sketches import SKETCHES
 from penstock.sql.typing.functions.strings import STRINGS
@@ -31,8 +33,8 @@ _BY_NAME = {function.name: function for function in FUNCTIONS}
 
 
 def find(name: str) -> Function | None:
-    """The function of that name, in upper or lower case."""
-    return _BY_NAME.get(name.lower())
+    """The function of that name, in upper or lower case; one in Python is called by its identity."""
+    return python_function(name.strip('`"')) if is_identity(name) else _BY_NAME.get(name.lower())
 
 
 def names() -> tuple[str, ...]:
