@@ -30,6 +30,7 @@ from penstock.policies.ranks.mss import MaximumSlopeSegment
 from penstock.policies.ranks.path_capacity import PathCapacity
 from penstock.policies.ranks.random_order import RandomOrder
 from penstock.policies.ranks.rate import Rate
+from penstock.policies.ranks.ready_order import ReadyOrder
 from penstock.policies.ranks.release_capacity import ReleaseCapacity
 from penstock.policies.ranks.round_robin import RoundRobin
 from penstock.policies.ranks.slope import Slope
@@ -52,20 +53,30 @@ FixedCost: TypeAlias = Annotated[
 ]
 Limit: TypeAlias = Annotated[float, Field(gt=0, description="seconds a row may stay before it goes first")]
 Seed: TypeAlias = Annotated[int, Field(ge=0, description="which random order")]
+Turns: TypeAlias = Annotated[
+    Literal["seat", "ready"],
+    Field(description="who is next: by place in the graph, or who became ready first"),
+]
+Grouped: TypeAlias = Annotated[
+    bool, Field(description="whether operators are grouped; if not, each is a unit")
+]
 Objective: TypeAlias = Annotated[Literal["latency", "memory"], Field(description="what is to be least")]
 
 
-def round_robin(rows: Rows = None, seconds: Seconds = None, cut: AnyCut = "operator") -> Policy:
+def round_robin(
+    rows: Rows = None, seconds: Seconds = None, cut: AnyCut = "operator", order: Turns = "seat"
+) -> Policy:
     """Every operator in turn, leaves first, for the same quantum; or every path, through to its root.
 
-    Paper:      MavStream 2004, 4.1.1; AQSIOS 2010, 6 (by path: RR, Aurora's two levels)
-    Equation:   cyclic order
+    Paper:      MavStream 2004, 4.1.1; AQSIOS 2010, 6 (by path, its RR); StreamAPAS 2010, 2 (order = ready)
+    Equation:   cyclic order; with order = ready, a queue of units in the order in which they became ready
     Cuts:       any; by path it is Aurora's two levels
     Use when:   nothing is known of costs, and nothing may starve
     Avoid when: latency or memory matter
     """
     cutter, objective = CUTS[cut]
-    return Policy("", cutter, RoundRobin(), Quantum(rows, seconds), objective=objective)
+    rank = ReadyOrder() if order == "ready" else RoundRobin()
+    return Policy("", cutter, rank, Quantum(rows, seconds), objective=objective)
 
 
 def weighted_round_robin(
@@ -323,16 +334,17 @@ def stall_avoiding(rows: Rows = None) -> Policy:
     return Policy("", StallAvoidingCut(), Fifo(), Quantum(rows), objective="stalls")
 
 
-def composed(limit_s: Limit = 1.0, rows: Rows = None) -> Policy:
+def composed(limit_s: Limit = 1.0, rows: Rows = None, grouped: Grouped = True) -> Policy:
     """StreamAPAS' composed operators under Chain-Flush.
 
     Paper:      StreamAPAS 2010, 6.2
     Equation:   projections join what they read, consecutive selections join; then as chain-flush
-    Cuts:       composition alone, which is what it is; fifo takes it, too
+    Cuts:       composition, or operator if not grouped (its table 1 has both); fifo takes it, too
     Use when:   many cheap selections and projections follow each other
     Avoid when: costs are known: the envelope knows better where to cut
     """
-    return Policy("", CompositionCut(), Flush(limit_s), Quantum(rows))
+    cutter = CompositionCut() if grouped else OperatorCut()
+    return Policy("", cutter, Flush(limit_s), Quantum(rows))
 
 
 NAMED: tuple[Callable[..., Policy], ...] = (

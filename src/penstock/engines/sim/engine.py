@@ -226,6 +226,7 @@ class Simulation:
             clock += handed.after(command, outputs)
             handed.ended(command, clock)
         self.results.step_ends.append(clock)
+        self.results.busy_s += clock - start
         self._at(StepFinished(clock, command.step, clock - start, tuple(outputs)))
 
     def _true_rows(self, unit: UnitState) -> Iterator[TrueRow]:
@@ -272,13 +273,14 @@ def _batch(exit_: Exit, lo: int, hi: int) -> Batch:
 def _rows(batch: Batch) -> tuple[int, int, int]:
     """The lane of a batch, or of a part of one, and the range of its rows there."""
     lane, lo, _ = batch.ref
-    return lane, lo + batch.first_row, lo + batch.first_row + batch.rows
+    lo += batch.first_row
+    return lane, lo, lo + batch.rows
 
 
-def _runs(batches: tuple[Batch, ...]) -> list[tuple[int, int, int]]:
+def _runs(batches: tuple[Batch, ...]) -> Sequence[tuple[int, int, int]]:
     """Consecutive batches of one lane as one range of its rows."""
     if len(batches) == 1:
-        return [_rows(batches[0])]
+        return (_rows(batches[0]),)
     runs = []
     lane, lo, hi = _rows(batches[0])
     for batch in batches:

@@ -43,6 +43,7 @@ class Results:
     def __init__(self, workload: Workload, *, watch_memory: bool) -> None:
         self.watch_memory = watch_memory
         self.end_s = 0.0
+        self.busy_s = 0.0  # that steps took, all workers together
         self.step_ends: list[float] = []
         self.delivered: dict[str, Delivered] = {}
         self._workload = workload
@@ -99,6 +100,10 @@ class Results:
     def latencies_s(self) -> Floats:
         """Seconds each delivered row took, all sinks together."""
         return np.concatenate([d.latency_s() for d in self.delivered.values()] or [np.zeros(0)])
+
+    def load(self) -> float:
+        """Seconds of work per second, as it turned out."""
+        return self.busy_s / max(self.end_s, 1e-12)
 
     def mean_latency_s(self) -> float:
         """The mean over all delivered rows: the papers' average tuple latency and response time."""

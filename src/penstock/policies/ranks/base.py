@@ -47,6 +47,10 @@ class RankedUnit(Protocol):
     def place_in_line(self) -> int:
         """Which of all batches put into queues so far its oldest waiting one was."""
 
+    @property
+    def place_among_ready(self) -> float:
+        """Which of all units that became ready it was."""
+
     def next_turn(self) -> int:
         """The number of its next turn when units take turns, leaves first."""
 
