@@ -35,8 +35,8 @@ class Point:
     """One point of a figure: the setting and the policy.
 
     `weighted` tells the policy how much each query counts; the weights themselves are always drawn. On traces
-    `bursty_streams` means nothing: they burst as they do. `beta` belongs to FAS-MCQ. A step takes all pending
-    rows of a query, or `row_by_row` one, also of a burst.
+    `bursty_streams` means nothing: they burst as they do. `beta` belongs to FAS-MCQ. From one scheduling
+    point to the next a query runs over one tuple, also of a burst, or over `all_pending`.
     """
 
     utilization: float
@@ -46,7 +46,7 @@ class Point:
     bursty_streams: int = STREAMS // 2
     equal_costs: bool = False
     weighted: bool = False
-    row_by_row: bool = False
+    all_pending: bool = False
     traces: bool = False
 
     @property
@@ -56,7 +56,7 @@ class Point:
         parameters = [given] if given else []
         if self.policy == FAS:
             parameters.append(f"beta={self.beta}")
-        if self.row_by_row:
+        if not self.all_pending:
             parameters.append("rows=1")
         return f"{name}({', '.join(parameters)})"
 
@@ -144,8 +144,6 @@ def setting(task: Task) -> tuple[list[Query], Workload]:
         unit_s = COST_UNIT_S
         gap_s = unit_s * sum(plan.expected_cost for plan in drawn) / point.utilization
         arrivals = synthetic_arrivals(point, gap_s, task.size, task.seed)
-    if point.row_by_row:
-        arrivals = {stream: _one_by_one(batches) for stream, batches in arrivals.items()}
     queries = [
         _query(f"q{number}", plan, unit_s, plan.weight if point.weighted else 1.0)
         for number, plan in enumerate(drawn)
@@ -159,16 +157,11 @@ def measure(task: Task) -> dict[str, float]:
     results = Simulation(queries, workload, task.point.policy_text).run()
     weights = {f"q{number}": plan.weight for number, plan in enumerate(plans(task.point, task.seed))}
     return {
+        "realised_load": results.load(),
         "staleness": results.mean_staleness(),
         "response_time": results.mean_latency_s(),
         "weighted_staleness": results.mean_staleness(weights),
     }
-
-
-def _one_by_one(batches: Arrivals) -> Arrivals:
-    """The same rows at the same times, each a batch of its own: a step cannot take part of a batch."""
-    at_s = batches.arrival_of_rows()
-    return Arrivals(at_s, np.arange(len(at_s) + 1), batches.times_s)
 
 
 def _stream(number: int) -> str:

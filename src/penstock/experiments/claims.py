@@ -1,7 +1,7 @@
 """What runs say of a claim, in the papers' experiments and in benchmarks alike.
 
-A margin is by how much a run meets a claim: above 0 where it does. The mean over runs decides whether the claim
-is held; what the mean may be by chance decides whether that is more than noise.
+A margin is by how much a run meets a claim: above 0 where it does. The mean over runs decides whether the
+claim is held; what the mean may be by chance decides whether that is more than noise.
 """
 
 from __future__ import annotations
@@ -54,13 +54,26 @@ def judged(margin: float, noise: float) -> Finding:
 
 def judged_by_runs(margins: Sequence[float]) -> Finding:
     """What the margins of several runs say, whose mean counts."""
-    margins = [float(margin) for margin in margins]
     return judged(mean(margins), noise_of(margins))
+
+
+def near(values: Sequence[float], published: float, tolerance: float) -> Finding:
+    """Of the claim that the mean of several runs is a published number, within a tolerance."""
+    return judged(tolerance - abs(mean(values) - published), noise_of(values))
 
 
 def seen(met: bool) -> Finding:
     """What is met or not, whatever the margin."""
     return Finding("held" if met else "not held")
+
+
+def all_of(findings: Iterable[Finding]) -> Finding:
+    """Of the claim that says all of them: one that is not held is enough for it not to be."""
+    known = list(findings)
+    failed = [finding.within_noise for finding in known if finding.state == "not held"]
+    if failed:
+        return Finding("not held", all(failed))
+    return Finding("held", any(finding.within_noise for finding in known))
 
 
 def words(state: State, within_noise: bool) -> str:

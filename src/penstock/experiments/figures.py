@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -15,7 +16,15 @@ from penstock.experiments.report import Report
 
 def save(report: Report, folder: Path) -> Path:
     """Draws a report's figure as `<folder>/<id>.png`."""
-    return paint(report.draw, folder / f"{report.id}.png")
+    return paint(partial(_draw, report), folder / f"{report.id}.png")
+
+
+def _draw(report: Report, figure: Figure) -> None:
+    """With what came of the claims below it."""
+    report.draw(figure)
+    noise = report.tally.within_noise
+    remark = f" ({noise} within noise)" if noise else ""
+    figure.supxlabel(f"claims of the paper: {report.tally}{remark}", fontsize="small", color="0.35")
 
 
 def check_folder(folder: Path) -> None:

@@ -9,11 +9,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from penstock.experiments.claims import NOISE, Finding, judged_by_runs
+
 #: For each point of a figure, named by a number or a word, the values measured there, one per seed.
 Points: TypeAlias = Mapping[Any, Sequence[float]]
-
-#: Two means closer than so many standard errors of their difference are level.
-NOISE = 2.0
 
 #: What a report says of its claims.
 NOTE = (
@@ -36,6 +35,11 @@ class Order:
         """Never above beyond noise, and below on average."""
         return not self.above and self.less > 0
 
+    @property
+    def finding(self) -> Finding:
+        """Of the claim that it is below everywhere: within noise if it is level somewhere."""
+        return Finding("held" if self.holds else "not held", bool(self.level) and not self.above)
+
     def at(self, points: str) -> str:
         """For people: `below at 7 of 9 rates, level at 200, above at 100; 12 % less on average`."""
         total = len(self.below) + len(self.level) + len(self.above)
@@ -51,7 +55,8 @@ def order(low: Points, high: Points) -> Order:
     shares = []
     for point, ours in low.items():
         gaps = np.subtract(high[point], ours)
-        place = "level" if abs(gaps.mean()) <= _noise(gaps) else "below" if gaps.mean() > 0 else "above"
+        finding = judged_by_runs(gaps.tolist())
+        place = "level" if finding.within_noise else "below" if finding.state == "held" else "above"
         sorted_out[place].append(point)
         scale = float(np.abs(high[point]).mean())
         shares.append(float(gaps.mean()) / scale if scale else 0.0)
@@ -59,14 +64,13 @@ def order(low: Points, high: Points) -> Order:
     return Order(below, level, above, float(np.mean(shares)))
 
 
-def grows(values: Points) -> bool:
-    """Whether the value nowhere falls from one point to the next by more than noise."""
-    steps = (np.subtract(later, earlier) for earlier, later in pairwise(values.values()))
-    return all(gaps.mean() >= -_noise(gaps) for gaps in steps)
-
-
-def _noise(gaps: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    return float(NOISE * gaps.std(ddof=1) / np.sqrt(len(gaps))) if len(gaps) > 1 else 0.0
+def grows(values: Points) -> Finding:
+    """Of the claim that the value nowhere falls from one point to the next, by more than noise."""
+    steps = [
+        judged_by_runs(np.subtract(later, earlier).tolist()) for earlier, later in pairwise(values.values())
+    ]
+    falls = any(step.state == "not held" and not step.within_noise for step in steps)
+    return Finding("not held" if falls else "held", not falls and any(step.within_noise for step in steps))
 
 
 def _list(points: Sequence[Any]) -> str:

@@ -78,7 +78,10 @@ def _mean_over_seeds(series: Sequence[Floats], *, stays: bool) -> Floats:
 
 
 def capacities(rows: Sequence[Row], figure: Figure) -> None:
-    """Mean positive capacity upwards, mean negative downwards, by size and strategy."""
+    """Mean positive capacity upwards, mean negative downwards, by size and strategy.
+
+    `=` stands below what stall-avoiding placement is level with.
+    """
     loads = list(dict.fromkeys(row["load"] for row in rows))
     panels = figure.subplots(len(loads), 1, sharex=True, squeeze=False).flatten()
     sizes = list(dict.fromkeys(row["nodes"] for row in rows))
@@ -90,7 +93,12 @@ def capacities(rows: Sequence[Row], figure: Figure) -> None:
             for sign, label in (("positive", strategy), ("negative", None)):
                 name = f"mean_{sign}_capacity"
                 heights = [row[name] * 1e3 for row in mine]
+                spreads = [row[f"{name}_std"] * 1e3 for row in mine]
                 axes.bar(at, heights, width, color=color, label=label, alpha=1.0 if label is None else 0.55)
+                axes.errorbar(at, heights, spreads, fmt="none", ecolor="0.3", elinewidth=0.8, capsize=2)
+            for place, row in zip(at, mine, strict=True):
+                if row["stall_avoiding_stalls"] == "level":
+                    axes.annotate("=", (place, 0), (0, -1), textcoords="offset points", ha="center", va="top")
         axes.axhline(0.0, color="black", linewidth=0.8)
         axes.set(ylabel="mean capacity (ms)", title=f"load {load:g}")
         axes.grid(alpha=0.3, axis="y")

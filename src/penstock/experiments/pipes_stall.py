@@ -26,6 +26,9 @@ FITTED_S = 1.9e-3
 #: How many times the printed costs of the cheap operators are taken.
 COSTS: Mapping[str, float] = {"printed": 1.0, "fitted": FITTED_S / (PROJECTION_S + SELECTION_S)}
 
+#: The times of finishing that this is fitted to: one thread's, by costs and strategy.
+FITTED_TO = (("fitted", "chain"), ("fitted", "fifo"))
+
 CHEAP, EXPENSIVE = ("projection", "selection"), ("expensive",)
 #: One element per step, so that an expensive one stalls the others just as in the paper.
 STRATEGIES: Mapping[str, tuple[str, ThreadPlan]] = {

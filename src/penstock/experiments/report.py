@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from penstock.experiments.claims import State, Tally, tally
+
 #: One line of the result: the experiment's own columns; a column `x_std` is the spread of `x` over seeds.
 Row: TypeAlias = dict[str, Any]
+
+#: Fewer do not tell how far a margin is chance, so there are as many when it must be quick.
+SEEDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Something the paper says, what it published, what was measured here, and whether it holds."""
+    """Something the paper says, what it published, what was measured here, and what that says of it."""
 
     claim: str
     published: str
     measured: str
-    holds: bool
+    state: State
+    within_noise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,25 +50,31 @@ class Report:
             "engine": self.engine,
             "seed": self.seed,
             "rows": list(self.rows),
-            "claims": [
-                {"claim": c.claim, "published": c.published, "measured": c.measured, "holds": c.holds}
-                for c in self.claims
-            ],
+            "claims": [asdict(claim) for claim in self.claims],
             "notes": list(self.notes),
         }
+
+    @property
+    def tally(self) -> Tally:
+        """How many of its claims are in which state."""
+        return tally(asdict(claim) for claim in self.claims)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How an experiment is run: at full size or quickly, from which seed on, and how it shows progress."""
+    """How an experiment is run: at full size or quickly, from which seed on, and how it shows progress.
+
+    `simulated` is what experiments before it have simulated: figures of one paper have points in common.
+    """
 
     quick: bool = False
     seed: int = 1
-    progress: Callable[[int, int], None] = field(default=lambda *_: None)
+    progress: Callable[[int, int], None] = field(default=lambda *_: None, compare=False)
+    simulated: dict[Hashable, Mapping[str, float]] = field(default_factory=dict, compare=False)
 
-    def seeds(self, full: int, quick: int = 1) -> list[int]:
-        """Consecutive seeds, fewer when it must be quick."""
-        return list(range(self.seed, self.seed + (quick if self.quick else full)))
+    def seeds(self, number: int = SEEDS) -> list[int]:
+        """Consecutive seeds."""
+        return list(range(self.seed, self.seed + number))
 
 
 def spread(samples: Sequence[Mapping[str, float]], names: Sequence[str]) -> Row:

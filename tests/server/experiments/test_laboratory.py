@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -21,7 +22,7 @@ ENDS = """
 import json, pathlib, sys
 id_, to = sys.argv[1], pathlib.Path(sys.argv[2])
 print(json.dumps({"done": 1, "total": 2}), flush=True)
-claim = {"claim": "a", "published": "b", "measured": "c", "holds": True}
+claim = {"claim": "a", "published": "b", "measured": "c", "state": "held", "within_noise": False}
 (to / "picture.png").write_bytes(b"PNG")
 found = {"quick": True, "seed": 1, "rows": [{"n": 1}], "claims": [claim], "notes": ["n"]}
 (to / "result.json").write_text(json.dumps(found))
@@ -76,7 +77,8 @@ def test_what_came_of_a_run_is_kept_until_the_next_one(
     later = Outcomes(tmp_path / "kept")
     found = later.last("mss-latency")
     assert found is not None
-    assert (found.holds, found.rows, found.notes, found.quick) == (1, [{"n": 1}], ["n"], True)
+    assert (found.rows, found.notes, found.quick) == ([{"n": 1}], ["n"], True)
+    assert [claim["state"] for claim in found.claims] == ["held"]
     assert later.picture("mss-latency") == b"PNG"
     assert later.last("mss-memory") is later.picture("mss-memory") is None
     assert sorted(os.listdir(tmp_path / "kept")) == ["mss-latency"]
@@ -138,7 +140,9 @@ def test_without_what_draws_nothing_runs(tmp_path: Path) -> None:
 def test_what_another_version_has_kept_is_passed_over(tmp_path: Path) -> None:
     outcomes, picture = Outcomes(tmp_path), tmp_path / "drawn.png"
     picture.write_bytes(b"")
-    for text in ("{}", "[", '{"rows": 1}'):
+    earlier = {"at_s": 1, "seconds": 2, "version": "0", "quick": True, "seed": 1, "rows": [], "notes": []}
+    claims = [{"claim": "a", "published": "b", "measured": "c", "holds": True}]
+    for text in ("{}", "[", '{"rows": 1}', json.dumps(earlier | {"claims": claims})):
         outcomes.keep("mss-latency", Outcome(1.0, 2.0, "0", True, 1, [], [], []), picture)
         (tmp_path / "mss-latency" / "result.json").write_text(text)
         assert Outcomes(tmp_path).last("mss-latency") is None

@@ -80,10 +80,11 @@ def test_all_are_listed_with_how_many_of_their_claims_hold(asker: Asker) -> None
     assert (found["running"], found["missing"]) == (None, None)
     assert [one["id"] for one in found["experiments"]] == list(KNOWN)
     one = next(one for one in found["experiments"] if one["id"] == "mss-latency")
-    assert (one["claims"], one["holds"], one["last"], one["trouble"]) == (6, 6, None, None)
+    assert one["tally"] == {"held": 6, "not_held": 0, "fitted": 0, "within_noise": 0}
+    assert (one["last"], one["trouble"]) == (None, None)
     shown = asker.ask("GET", "/experiments/mss-latency", "viewer").json()
     assert len(shown["measured"]) == 6
-    assert set(shown["measured"][0]) == {"claim", "published", "measured", "holds"}
+    assert set(shown["measured"][0]) == {"claim", "published", "measured", "state", "within_noise"}
     assert (shown["rows"], shown["picture"]) == ([], False)
 
 
@@ -107,7 +108,7 @@ def test_operators_run_one_and_cancel_what_their_team_has_begun(asker: Asker) ->
 
 def test_what_came_of_the_last_run_is_shown_with_its_picture(asker: Asker, tmp_path: Path) -> None:
     assert "has no picture yet; run it" in detail(asker.ask("GET", "/experiments/hmts-vo/picture"), 404)
-    claim = {"claim": "a", "published": "b", "measured": "c", "holds": False}
+    claim = {"claim": "a", "published": "b", "measured": "c", "state": "fitted", "within_noise": True}
     drawn = tmp_path / "drawn.png"
     drawn.write_bytes(b"\x89PNG")
     outcome = Outcome(time.time(), 2.5, "9", True, 1, [{"nodes": 10, "load": 0.5}], [claim], ["a note"])
@@ -115,11 +116,10 @@ def test_what_came_of_the_last_run_is_shown_with_its_picture(asker: Asker, tmp_p
     shown: dict[str, Any] = asker.ask("GET", "/experiments/hmts-vo", "viewer").json()
     assert (shown["measured"], shown["notes"], shown["picture"]) == ([claim], ["a note"], True)
     assert shown["rows"] == [{"nodes": 10, "load": 0.5}]
-    assert {key: shown["last"][key] for key in ("seconds", "version", "claims", "holds")} == {
+    assert {key: shown["last"][key] for key in ("seconds", "version", "tally")} == {
         "seconds": 2.5,
         "version": "9",
-        "claims": 1,
-        "holds": 0,
+        "tally": {"held": 0, "not_held": 0, "fitted": 1, "within_noise": 1},
     }
     picture = asker.ask("GET", "/experiments/hmts-vo/picture", "viewer")
     assert (picture.content, picture.headers["content-type"]) == (b"\x89PNG", "image/png")

@@ -29,8 +29,7 @@ def experiment(
         "paper": paper,
         "figure": "3, 4",
         "about": f"About {id_}",
-        "claims": 4,
-        "holds": 3,
+        "tally": {"held": 3, "not_held": 1, "fitted": 0, "within_noise": 0},
         "version": "0.1.0",
         "last": last,
         "trouble": trouble or None,
@@ -38,7 +37,8 @@ def experiment(
 
 
 def test_experiments_are_under_their_papers_with_the_numbers_of_the_last_run() -> None:
-    last = {"at_s": NOW_S - 200, "seconds": 12.4, "claims": 5, "holds": 1}
+    tally = {"held": 1, "not_held": 2, "fitted": 2, "within_noise": 1}
+    last = {"at_s": NOW_S - 200, "seconds": 12.4, "tally": tally}
     found = {
         "missing": None,
         "running": None,
@@ -49,11 +49,12 @@ def test_experiments_are_under_their_papers_with_the_numbers_of_the_last_run() -
         ],
     }
     shown = board(found, NOW_S)
-    assert [(one["name"], one["holds"], one["claims"]) for one in shown["papers"]] == [
-        ("One", 4, 9),
-        ("Two", 3, 4),
+    assert [(one["name"], one["words"]) for one in shown["papers"]] == [
+        ("One", "4 held, 3 not held, 2 fitted"),
+        ("Two", "3 held, 1 not held"),
     ]
     first, second = shown["papers"][0]["rows"]
+    assert (first["tally"], first["words"]) == (tally, "1 held, 2 not held, 2 fitted")
     assert (first["link"], first["figure"]) == ("/experiments/a%2Fb", "figures 3, 4")
     assert first["when"] == "run here 3 minutes ago, in 12 s"
     assert (second["when"], second["trouble"]) == ("not run here yet; as of version 0.1.0", "cancelled")

@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from penstock.experiments.claims import tally
+
 #: The names that a run's files have.
 DOCUMENT, PICTURE = "result.json", "picture.png"
 
@@ -26,11 +28,6 @@ class Outcome:
     rows: Sequence[Mapping[str, Any]]
     claims: Sequence[Mapping[str, Any]]
     notes: Sequence[str]
-
-    @property
-    def holds(self) -> int:
-        """How many claims hold."""
-        return sum(bool(claim["holds"]) for claim in self.claims)
 
 
 class Outcomes:
@@ -76,6 +73,8 @@ class Outcomes:
 
 def _read(path: Path) -> Outcome | None:
     try:
-        return Outcome(**json.loads(path.read_text("utf-8")))
-    except (ValueError, TypeError):  # of another version
+        found = Outcome(**json.loads(path.read_text("utf-8")))
+        tally(found.claims)
+        return found
+    except (ValueError, TypeError, KeyError):  # of another version
         return None

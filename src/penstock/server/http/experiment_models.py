@@ -6,14 +6,26 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from penstock.experiments.claims import State
+
 
 class Claim(BaseModel):
-    """Something the paper says, what it published, what was measured, and whether it holds."""
+    """Something the paper says, what it published, what was measured, and what that says of it."""
 
     claim: str
     published: str
     measured: str
-    holds: bool
+    state: State = Field(description="`fitted`: it is about a value that was fitted to it.")
+    within_noise: bool = Field(description="Whether other seeds might say the opposite.")
+
+
+class Tally(BaseModel):
+    """How many claims are in each state, and how many margins are within noise."""
+
+    held: int
+    not_held: int
+    fitted: int
+    within_noise: int
 
 
 class Progress(BaseModel):
@@ -27,19 +39,18 @@ class Progress(BaseModel):
 
 
 class Ended(BaseModel):
-    """The last run here: when it ended, how long it took, and how many of the claims held."""
+    """The last run here: when it ended, how long it took, and what came of the claims."""
 
     at_s: float
     seconds: float
     version: str
     quick: bool
     seed: int
-    claims: int
-    holds: int
+    tally: Tally
 
 
 class Experiment(BaseModel):
-    """A figure of a paper. `claims` and `holds` are of Penstock's own run with `version`."""
+    """A figure of a paper. `tally` is of Penstock's own run with `version`."""
 
     id: str
     paper: str
@@ -47,8 +58,7 @@ class Experiment(BaseModel):
     about: str
     shortfall: str = Field(description="What of the paper does not come out here, and why.")
     version: str
-    claims: int
-    holds: int
+    tally: Tally
     last: Ended | None
     trouble: str | None = Field(description="Why the last run here came to nothing.")
 

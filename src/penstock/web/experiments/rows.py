@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from penstock.experiments.claims import Tally
 from penstock.web.access.visitor import named
 
 #: What the name of a column ends with that has the spread of another one over seeds.
@@ -28,28 +29,29 @@ def board(found: Mapping[str, Any], now_s: float) -> dict[str, Any]:
         "missing": found["missing"] or "",
         "running": running(found["running"]),
         "papers": [
-            {"name": paper, "claims": _sum(rows, "claims"), "holds": _sum(rows, "holds"), "rows": rows}
+            {"name": paper, "words": str(sum_of(row["tally"] for row in rows)), "rows": rows}
             for paper, rows in papers.items()
         ],
     }
 
 
 def _row(one: Mapping[str, Any], now_s: float) -> dict[str, Any]:
-    shown = one["last"] or one
+    tally = (one["last"] or one)["tally"]
     return {
         "id": one["id"],
         "link": f"/experiments/{named(one['id'])}",
         "title": one["about"],
         "figure": figure_words(one["figure"]),
-        "claims": shown["claims"],
-        "holds": shown["holds"],
+        "tally": tally,
+        "words": str(Tally(**tally)),
         "when": when(one, now_s),
         "trouble": one["trouble"] or "",
     }
 
 
-def _sum(rows: Iterable[Mapping[str, Any]], name: str) -> int:
-    return sum(row[name] for row in rows)
+def sum_of(tallies: Iterable[Mapping[str, int]]) -> Tally:
+    """Of several experiments together."""
+    return Tally(*map(sum, zip(*(Tally(**tally) for tally in tallies), strict=True)))
 
 
 def running(run: Mapping[str, Any] | None) -> dict[str, Any] | None:

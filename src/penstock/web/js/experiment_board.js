@@ -1,11 +1,11 @@
-// All experiments under their papers: how many claims hold, when each was run, and the one that runs.
+// All experiments under their papers: how many claims are held, when each was run, and the one that runs.
 
 export default {
   template: `
     <div class="experiments">
       <section v-for="paper in papers" :key="paper.name" class="panel" :aria-label="paper.name">
         <div class="title"><h2>{{ paper.name }}</h2>
-          <span class="muted small">{{ paper.holds }} of {{ paper.claims }} claims hold</span></div>
+          <span class="muted small">claims: {{ paper.words }}</span></div>
         <ul>
           <li v-for="row in paper.rows" :key="row.id">
             <div class="what">
@@ -14,9 +14,10 @@ export default {
             </div>
             <div class="claims">
               <span class="share" aria-hidden="true">
-                <span class="met" :style="{ flex: row.holds }"></span>
-                <span class="none" :style="{ flex: row.claims - row.holds }"></span></span>
-              <span class="small">{{ row.holds }} of {{ row.claims }} claims hold</span>
+                <span class="met" :style="{ flex: row.tally.held }"></span>
+                <span class="risk" :style="{ flex: row.tally.not_held }"></span>
+                <span class="none" :style="{ flex: row.tally.fitted }"></span></span>
+              <span class="small">{{ row.words }}</span>
             </div>
             <div class="when">
               <template v-if="runs(row)">

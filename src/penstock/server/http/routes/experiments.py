@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Request, Response
 
 from penstock.errors import AccessError, closest
+from penstock.experiments.claims import tally
 from penstock.experiments.known import KNOWN, MEASURED_WITH, Known, measured
 from penstock.server.experiments.laboratory import Laboratory
 from penstock.server.http.caller import Caller
-from penstock.server.http.experiment_models import Detail, Ended, Experiment, Experiments, Progress
+from penstock.server.http.experiment_models import Detail, Ended, Experiment, Experiments, Progress, Tally
 from penstock.server.http.problems import NotThereError
 from penstock.server.http.routes.shared import CallerOf
 from penstock.server.security.roles import Role
@@ -30,7 +32,7 @@ LaboratoryOf = Annotated[Laboratory, Depends(laboratory_of)]
 
 @router.get("/experiments")
 async def list_experiments(caller: CallerOf, laboratory: LaboratoryOf) -> Experiments:
-    """Every experiment: the paper's figure, how many of its claims hold, and the last run here."""
+    """Every experiment: the paper's figure, what came of its claims, and the last run here."""
     return Experiments(
         missing=laboratory.missing,
         running=_progress(caller, laboratory),
@@ -111,8 +113,12 @@ def _progress(caller: Caller, laboratory: Laboratory) -> Progress | None:
     return Progress(id=run.id, since_s=run.since_s, done=run.done, total=run.total, mine=mine)
 
 
+def _tally(claims: Sequence[Mapping[str, Any]]) -> Tally:
+    return Tally(**tally(claims)._asdict())
+
+
 def _shown(one: Known, laboratory: Laboratory) -> dict[str, object]:
-    claims, last = measured()[one.id]["claims"], laboratory.outcomes.last(one.id)
+    last = laboratory.outcomes.last(one.id)
     ended = None
     if last is not None:
         ended = Ended(
@@ -121,8 +127,7 @@ def _shown(one: Known, laboratory: Laboratory) -> dict[str, object]:
             version=last.version,
             quick=last.quick,
             seed=last.seed,
-            claims=len(last.claims),
-            holds=last.holds,
+            tally=_tally(last.claims),
         )
     return {
         "id": one.id,
@@ -131,8 +136,7 @@ def _shown(one: Known, laboratory: Laboratory) -> dict[str, object]:
         "about": one.about,
         "shortfall": one.shortfall,
         "version": MEASURED_WITH,
-        "claims": len(claims),
-        "holds": sum(bool(claim["holds"]) for claim in claims),
+        "tally": _tally(measured()[one.id]["claims"]),
         "last": ended,
         "trouble": laboratory.trouble(one.id),
     }
