@@ -6,12 +6,11 @@ import io
 import signal
 import sys
 import time
-from collections.abc import Hashable, Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -26,6 +25,7 @@ from penstock.commands.namespaces import namespace
 from penstock.commands.operators import operators
 from penstock.commands.queries import query
 from penstock.commands.remote import Namespace, Server, Token
+from penstock.commands.reproduce import reproduce
 from penstock.commands.results import results
 from penstock.commands.scheduling import partition, policy, scheduling
 from penstock.commands.serve import serve
@@ -33,7 +33,7 @@ from penstock.commands.shell import sql
 from penstock.commands.streams import stream
 from penstock.commands.tokens import token
 from penstock.commands.top import status, top
-from penstock.errors import ExperimentError, PenstockError
+from penstock.errors import PenstockError
 from penstock.policies.parsing import Description, describe
 from penstock.policies.registry import NAMED
 
@@ -47,6 +47,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(bench, name="bench")
+app.command()(reproduce)
 app.command()(serve)
 app.command()(config)
 app.add_typer(stream, name="stream")
@@ -200,93 +201,6 @@ def _manual(described: list[Description]) -> str:
         ]
         lines.append("")
     return "\n".join(lines)
-
-
-@app.command()
-def reproduce(
-    experiment: Annotated[str, typer.Argument(metavar="ID|all", help="Which figure; `all` for every one.")],
-    quick: Annotated[bool, typer.Option(help="Fewer rows, points and seeds.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The first of the seeds.")] = 1,
-    to: Annotated[Path, typer.Option("--out", help="Where the figures go.")] = Path("out"),
-    as_json: Json = False,
-    check: Annotated[
-        bool, typer.Option("--check", help="Exit 1 if a published claim is not held.")
-    ] = False,
-) -> None:
-    """Runs a paper's experiment in virtual time, draws its figure, and holds its claims against it.
-
-    IDs: mavstream-latency, mavstream-memory, mavstream-throughput, mavstream-burst, hmts-decoupling,
-    hmts-vs-gts, hmts-vo, mss-latency, mss-memory, fas-utilization, fas-tradeoff, fas-skew, fas-bursts,
-    fas-trace. Which claims are known to be held, and which were fitted: docs/experiments.md.
-    """
-    from penstock.experiments.catalogue import EXPERIMENTS, find
-    from penstock.experiments.claims import tally
-    from penstock.experiments.figures import check_folder, save
-    from penstock.experiments.report import Report, Settings
-
-    ids = list(EXPERIMENTS) if experiment == "all" else [experiment]
-    chosen = {id_: find(id_) for id_ in ids}
-    check_folder(to)
-    reports: list[Report] = []
-    skipped: dict[str, str] = {}
-    simulated: dict[Hashable, Mapping[str, float]] = {}
-    for id_, run in chosen.items():
-        try:
-            with progress_of(id_) as progress:
-                reports.append(run(Settings(quick, seed, progress, simulated)))
-        except ExperimentError as error:
-            if experiment != "all":
-                raise
-            skipped[id_] = str(error)
-            err.print(f"[yellow]{id_} skipped:[/] {error}", highlight=False)
-            continue
-        picture = save(reports[-1], to)
-        if not as_json:
-            _show(reports[-1], picture)
-    if as_json:
-        shown = [report.as_json() | {"quick": quick} for report in reports]
-        print_json(shown[0] if experiment != "all" else {"experiments": shown, "skipped": skipped})
-    failed = [f"{r.id}: {c.claim}" for r in reports for c in r.claims if c.state == "not held"]
-    if experiment == "all" and not as_json:
-        total = tally(asdict(claim) for report in reports for claim in report.claims)
-        out.print(f"published claims: {total}; {len(skipped)} experiments skipped")
-    if check and failed:
-        for line in failed:
-            err.print(f"[red]not held:[/] {line}", highlight=False, soft_wrap=True)
-        raise typer.Exit(1)
-
-
-_STATE_COLOURS = {"held": "green", "not held": "red", "fitted": "yellow"}
-
-
-def _show(report: Any, picture: Path) -> None:
-    from penstock.experiments.claims import words
-
-    columns = list(dict.fromkeys(name for row in report.rows for name in row if not name.endswith("_std")))
-    table = Table(title=f"{report.id} ({report.paper})")
-    for name in columns:
-        table.add_column(name, overflow="fold")
-    for row in report.rows:
-        table.add_row(*(_cell(row, name) for name in columns))
-    out.print(table)
-    claims = Table("claim", "published", "measured", "state", title="What the paper says")
-    for claim in report.claims:
-        state = words(claim.state, claim.within_noise)
-        colour = _STATE_COLOURS[claim.state]
-        claims.add_row(claim.claim, claim.published, claim.measured, f"[{colour}]{state}[/]")
-    out.print(claims)
-    out.print(f"{report.id}: {report.tally}")
-    for note in report.notes:
-        out.print(f"[dim]note: {note}[/]", highlight=False)
-    out.print(f"figure: {picture}", highlight=False)
-
-
-def _cell(row: dict[str, Any], name: str) -> str:
-    value = row.get(name, "")
-    if not isinstance(value, float):
-        return str(value)
-    deviation = row.get(f"{name}_std")
-    return f"{value:.4g}" + (f" ± {deviation:.2g}" if deviation else "")
 
 
 @app.command()
