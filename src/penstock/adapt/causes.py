@@ -143,7 +143,8 @@ def _waits(found: Circumstances, before: str = "") -> str:
     oldest = max(rows, key=lambda one: one.for_s, default=None)
     if oldest is None:
         return ""
-    return f"{before}{oldest.rows:,} rows wait {_there(oldest)}"
+    rows_wait = "1 row waits" if oldest.rows == 1 else f"{oldest.rows:,} rows wait"
+    return f"{before}{rows_wait} {_there(oldest)}"
 
 
 def _there(one: WaitingRows) -> str:

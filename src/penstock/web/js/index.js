@@ -41,10 +41,12 @@ export function bytes(value) {
 export function share(value) {
   if (value === null || value === undefined) return "–";
   const percent = value * 100;
+  if (percent > 0 && percent < 0.1) return "< 0.1 %";
   return `${percent > 0 && percent < 1 ? percent.toPrecision(1) : Math.round(percent)} %`;
 }
 
 export function rate(value) {
+  if (value > 0 && value < 0.001) return "< 0.001/s";
   return value === null || value === undefined ? "–" : `${count(value)}/s`;
 }
 

@@ -77,9 +77,9 @@ export default {
                 v-memo="[edge, readings[edge.id]]" :class="{ empty: !readings[edge.id]?.rows }"
                 :transform="'translate(' + edge.queue[0] + ' ' + edge.queue[1] + ')'">
                 <title>{{ queueWords(edge) }}</title>
-                <rect x="-26" y="-9" :width="readings[edge.id] ? 52 : 19" height="18" rx="4"></rect>
-                <path d="M-21 -5V5M-17 -5V5M-13 -5V5"></path>
-                <text x="21" y="4">{{ readings[edge.id] ? count(readings[edge.id].rows) : "" }}</text>
+                <rect x="-30" y="-9" :width="readings[edge.id] ? 60 : 19" height="18" rx="4"></rect>
+                <path d="M-25 -5V5M-21 -5V5M-17 -5V5"></path>
+                <text x="25" y="4">{{ readings[edge.id] ? count(readings[edge.id].rows) : "" }}</text>
               </g>
               <text v-for="edge in ports" :key="'port ' + edge.id" class="port" :x="edge.at[0]" :y="edge.at[1]">port {{ edge.port }}</text>
             </g>

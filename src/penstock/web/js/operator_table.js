@@ -32,7 +32,7 @@ export default {
         <tbody><tr v-for="row in shown" :key="row.name">
           <td class="what"><span class="operator-text">{{ row.text }}</span>
             <span class="muted small">{{ row.kind }}, unit {{ row.units.join(", ") || "–" }}{{ row.partition ? ", partition " + row.partition : "" }}</span></td>
-          <td class="n" data-name="share of the work"><span class="bar" aria-hidden="true"><span :style="{ width: 100 * (row.share ?? 0) + '%' }"></span></span>{{ share(row.share) }}</td>
+          <td class="n" data-name="share of the work"><span class="bar" aria-hidden="true"><span :style="{ width: 100 * (row.share ?? 0) + '%' }"></span></span><span class="number">{{ share(row.share) }}</span></td>
           <td class="n" data-name="cost of a row" :title="row.measured ? 'measured' : 'a guess until it is measured'">{{ seconds(row.cost) }}
             <span class="muted small">{{ offBy(row) }}</span></td>
           <td class="n" data-name="rows in">{{ rate(row.rate) }}</td>

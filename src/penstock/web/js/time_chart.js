@@ -6,8 +6,9 @@ import { bytes, count, digits, rate, seconds, share } from "penstock-ui";
 const HEIGHT = 190;
 const MARGIN = { left: 58, right: 12, top: 10, bottom: 24 };
 const LANE = 15;
-// Known values this far apart are not joined: what was between them nobody knows.
+// Known values this far apart are not joined, unless they always are: what was between them nobody knows.
 const GAP_S = 12;
+const USUAL = 2.5;
 const COLOURS = 6;
 const DASHES = ["none", "6 3", "2 3"];
 // A limit further up than this many times what is measured would press the line flat: it is told at the edge.
@@ -29,6 +30,13 @@ export function ticksUpTo(most, steps, wanted = 4) {
   const found = [];
   for (let place = 0; place === 0 || found[place - 1] < most * 0.999; place += 1) found.push(place * step);
   return found;
+}
+
+// How far apart points may be that are joined: more than is usual of them.
+export function gapOf(points) {
+  const times = points.filter((point) => point[1] !== null && point[1] !== undefined).map((point) => point[0]);
+  const apart = times.slice(1).map((at, place) => at - times[place]).sort((a, b) => a - b);
+  return apart.length < 2 ? GAP_S : Math.max(GAP_S, USUAL * apart[Math.floor(apart.length / 2)]);
 }
 
 // Runs of points that are joined; a run may be one point.
@@ -164,7 +172,8 @@ export default {
     lines() {
       return this.names.map((name, place) => {
         const points = this.series[name];
-        const runs = runsOf(points, GAP_S);
+        const gap = gapOf(points);
+        const runs = runsOf(points, gap);
         const spot = ([at, value]) => `${this.x(at).toFixed(1)} ${this.y(value).toFixed(1)}`;
         const joined = runs.filter((run) => run.length > 1);
         const now = this.cursor ?? this.at;
@@ -175,7 +184,7 @@ export default {
           under: joined.map((run) => `M${this.x(run[0][0]).toFixed(1)} ${this.box.bottom}L${run.map(spot).join("L")}`
             + `L${this.x(run.at(-1)[0]).toFixed(1)} ${this.box.bottom}Z`).join(""),
           dots: runs.filter((run) => run.length === 1).map(([[at, value]]) => ({ x: this.x(at), y: this.y(value) })),
-          value: valueAt(points, now, GAP_S),
+          value: valueAt(points, now, gap),
         };
       });
     },

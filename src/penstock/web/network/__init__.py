@@ -1,4 +1,4 @@
 """The network of operators as a picture, and the figures in it. Pure.
 
-`drawing` has boxes and lines, `readings` what is measured of them, `operator_texts` people's names.
+`drawing` has boxes and lines, `readings` what is measured of them; names are people's: `explain.operator_texts`.
 """

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from penstock.explain.layering import Layering, placed
-from penstock.web.network.operator_texts import readable
+from penstock.explain.operator_texts import readable
 
 #: Pixels: a box, lower without figures in it or with a name only, and from one box to the next.
 WIDTH, HEIGHT, LOW, SMALL = 232, 80, 62, 44

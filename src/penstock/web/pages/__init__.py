@@ -14,6 +14,7 @@ from nicegui import ui
 from penstock.web.access.visitor import Visitor, Visitors
 from penstock.web.live.looks import Live
 from penstock.web.pages import (
+    access,
     experiment,
     experiments,
     graph,
@@ -41,6 +42,7 @@ PAGES: tuple[tuple[str, str, Show], ...] = (
     ("/graph", "Graph", graph.show),
     ("/new", "New query", new_query.show),
     ("/queries/{query}", "Query", query.show),
+    ("/access", "Access", access.show),
     ("/experiments", "Experiments", experiments.show),
     ("/experiments/{experiment}", "Experiment", experiment.show),
 )

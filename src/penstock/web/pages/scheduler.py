@@ -11,10 +11,10 @@ import anyio.to_thread
 from fastapi import Request
 from nicegui import ui
 
+from penstock.explain.operator_texts import readable
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.live.looks import Live
-from penstock.web.network.operator_texts import readable
 from penstock.web.parts.charts import TimeChart, Unit
 from penstock.web.parts.elements import Choice, box, button, empty, link, panel, text
 from penstock.web.parts.following import follow

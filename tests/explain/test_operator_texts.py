@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.web.network.operator_texts import readable
+from penstock.explain.operator_texts import readable
 
 
 def shown(*texts: str) -> list[str]:

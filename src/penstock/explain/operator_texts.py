@@ -2,7 +2,8 @@
 
 In the graph a computed column is called after its expression (`c_` or `pane_` and ten digits), so that equal
 ones meet. Sinks say what their query calls them; that is carried back along the edges, to where the columns
-come from. What nobody has named loses its name where it is made, and is told by its kind elsewhere.
+come from. What nobody has named loses its name where it is made, and is told by its kind elsewhere. A column of
+a join's right input, `right_t` where the left has a `t` as well, is `right.t`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ _SAME = re.compile(r"(`[^`]+`|\b\w+\b) AS \1(?![\w`])")
 #: Constants of the members of a shared query, and the relation that has them.
 _CONSTANT = re.compile(r"`?__c[0-9a-f]{6,}_(\d+)`?")
 _ROSTER = re.compile(r"with shape-[0-9a-f]+")
+#: The column with the number of the member, and what computed columns of all members are called.
+_MEMBER, _NUMBERED = re.compile(r"\b__m\b"), re.compile(r"c\d+")
+_RIGHT = re.compile(r"(?<! AS )\bright_(?=\w)")
 
 Names = dict[str, str]
 
@@ -41,8 +45,12 @@ def readable(nodes: Iterable[Mapping[str, Any]], edges: Iterable[Mapping[str, An
             for made, named in names[reader].items():
                 found.setdefault(made, named)
         names[name] = _with_own(found, of[name]["text"])
+    joined = _behind_joins(of, readers)
     return {
-        name: _shown(one["text"], {**names[name], **_windows(kinds)}, kinds, len(one.get("queries", ())))
+        name: _sided(
+            _shown(one["text"], {**names[name], **_windows(kinds)}, kinds, len(one.get("queries", ()))),
+            name in joined,
+        )
         for name, one in of.items()
     }
 
@@ -60,6 +68,22 @@ def _readers_first(readers: Mapping[str, list[str]]) -> list[str]:
             waiting.append((name, True))
             waiting.extend((reader, False) for reader in readers[name])
     return list(order)
+
+
+def _behind_joins(of: Mapping[str, Mapping[str, Any]], readers: Mapping[str, list[str]]) -> set[str]:
+    """Joins, and what reads them: their columns have sides."""
+    waiting = [name for name, one in of.items() if one["text"].startswith("join")]
+    found: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting.extend(readers[name])
+    return found
+
+
+def _sided(text: str, joined: bool) -> str:
+    return _RIGHT.sub("right.", text) if joined else text
 
 
 def _kinds(texts: Iterable[str]) -> Names:
@@ -86,7 +110,10 @@ def _windows(kinds: Names) -> Names:
 def _with_own(names: Names, text: str) -> Names:
     """The names with those that this operator's text has: `c_1 AS mean`, `pane_2 AS c_1`."""
     found = dict(names)
+    of_many = _MEMBER.search(text) is not None
     for made, named in _NAMED.findall(text):
+        if of_many and _NUMBERED.fullmatch(named):
+            continue
         name = found.get(_bare(named)) if _ONE.fullmatch(named) else named
         if name is not None:
             found.setdefault(_bare(made), name)
@@ -111,7 +138,7 @@ def _shown(text: str, names: Names, kinds: Names, queries: int) -> str:
         text = _WINDOWS.sub(_joint, text).replace(":  over", " over").replace(": over", " over")
     text = _SAME.sub(r"\1", _ONE.sub(name, _UNNAMED.sub(named, text)))
     text = _CONSTANT.sub(lambda found: f":{int(found[1]) + 1}", text)
-    text = re.sub(r"\b__m\b", "query", text)
+    text = _MEMBER.sub("query", text)
     return _ROSTER.sub(
         f"with the constants of {queries} queries" if queries > 1 else "with its constants", text
     )
