@@ -211,7 +211,7 @@ def test_a_log_that_was_changed_is_found_out() -> None:
     with pytest.raises(ReplayError, match="line 1 of the log is not its header"):
         replay([msgspec.json.encode(header)])
     header["penstock_log"] = 1
-    with pytest.raises(ReplayError, match="the log is of version 1; this Penstock reads version 2"):
+    with pytest.raises(ReplayError, match="the log is of version 1; this Penstock reads version 3"):
         replay([msgspec.json.encode(header)])
 
 

@@ -234,11 +234,11 @@ def test_a_bad_version_of_a_stored_table_fails_and_the_old_one_stays(
         rooms(tmp_path, "room,floor\nhall,first\n")
         eventually(lambda: "rooms" in harness.relations.failing.now)
         assert "'first' is not" in harness.relations.failing.now["rooms"].reason
-        assert harness.relations.until("rooms", 10**9)["floor"].to_pylist() == [1]
+        assert harness.relations.between("rooms", 0, 10**9)["floor"].to_pylist() == [1]
         rooms(tmp_path, "room,floor\nhall,2\n")
         eventually(lambda: harness.relations.epoch == 1)
         eventually(lambda: not harness.relations.failing.now)
-        assert harness.relations.until("rooms", 10**9)["floor"].to_pylist() == [1, 2]
+        assert harness.relations.between("rooms", 0, 10**9)["floor"].to_pylist() == [1, 2]
 
         def gone(*_: object) -> None:  # the file goes between being listed and being looked at
             raise FileNotFoundError(2, "No such file or directory", "rooms.csv")
