@@ -39,6 +39,8 @@ def test_another_rate_takes_the_place_of_whatever_pace_there_is() -> None:
     assert pace_change(Pace("rate", "1/s", 1.0), 2000.0) == {"rate": "2000/s"}
     assert pace_change(Pace("poisson", "1/s", 1.0), 0.5) == {"poisson": "0.5/s"}
     assert pace_change(Pace("schedule", "…", None), 10.0) == {"schedule": None, "rate": "10/s"}
+    by_chance = pace_of({"format": "csv", "options": {"schedule": "1s at 2/s", "poisson": "true"}})
+    assert pace_change(by_chance, 10.0) == {"schedule": None, "poisson": "10/s"}
     assert pace_change(Pace("", "", None), 1e6) == {"rate": "1000000/s"}
 
 

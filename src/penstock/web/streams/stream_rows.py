@@ -13,16 +13,18 @@ from penstock.web.live.history import History
 
 #: Formats whose rows arrive at a pace that we make.
 _PACED = frozenset({"generator", "csv", "json", "parquet"})
-#: Options that are a pace; a stream has one at the most.
-PACES = ("rate", "poisson", "schedule", "times", "trace")
+#: Options that are a pace; a stream has one at the most, but for `poisson 'true'` beside a schedule.
+PACES = ("rate", "schedule", "poisson", "times", "trace")
 
 
 class Pace(NamedTuple):
-    """How rows arrive: the option that says so, its text, and rows a second where it is a rate."""
+    """How rows arrive: the option that says so, its text, rows a second where it is a rate; and, of a
+    schedule, whether each comes by chance."""
 
     option: str
     text: str
     per_s: float | None
+    by_chance: bool = False
 
 
 def pace_of(known: Mapping[str, Any]) -> Pace | None:
@@ -36,12 +38,12 @@ def pace_of(known: Mapping[str, Any]) -> Pace | None:
         per_s = per_second(text) if option in ("rate", "poisson") else None
     except ValueError:
         per_s = None
-    return Pace(option, text, per_s)
+    return Pace(option, text, per_s, option == "schedule" and options.get("poisson", "").lower() == "true")
 
 
 def pace_change(pace: Pace | None, per_s: float) -> dict[str, str | None]:
     """The options that give a stream so many rows a second; what another pace it has is taken back."""
-    option = "poisson" if pace is not None and pace.option == "poisson" else "rate"
+    option = "poisson" if pace is not None and (pace.option == "poisson" or pace.by_chance) else "rate"
     taken_back = pace.option if pace is not None and pace.option not in ("", option) else ""
     change: dict[str, str | None] = {option: f"{per_s:.10g}/s"}
     return {**({taken_back: None} if taken_back else {}), **change}

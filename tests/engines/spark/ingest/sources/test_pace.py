@@ -103,8 +103,29 @@ PACES = (
     {"rate": "300/s"},
     {"poisson": "100/s"},
     {"schedule": "1s at 100/s, 3s at 7.3/s"},
+    {"schedule": "300ms at 900/s, 2s at 0/s, 700ms at 7.3/s", "poisson": "true", "seed": "2"},
+    {"schedule": "10s at 50/s, 1ms at 3/s", "poisson": "true", "repeat": "false"},
+    {"schedule": "1us at 300/s, 2us at 50/s", "poisson": "true"},
     {"times": "event"},
 )
+
+
+def test_a_schedule_by_chance_has_the_rate_of_each_phase_and_exponential_gaps(tmp_path: Path) -> None:
+    options = {"schedule": "10s at 40/s, 5s at 0/s, 2s at 800/s", "poisson": "true", "seed": "3"}
+    source = opened(stream("generator", rows="40000", **options), tmp_path)
+    at_s = np.concatenate([one.at_us for one in drained(source)]) / S
+    left_s = at_s % 17
+    rounds = at_s[-1] / 17
+    assert ((left_s < 10) | (left_s >= 15)).all()
+    for begin_s, end_s, rate in ((0, 10, 40), (15, 17, 800)):
+        inside = (left_s >= begin_s) & (left_s < end_s)
+        assert abs(inside.sum() / rounds / (end_s - begin_s) / rate - 1) < 0.03
+        gaps_s = np.diff(at_s)[inside[1:] & inside[:-1]]
+        gaps_s = gaps_s[gaps_s < 2]  # not from one round to the next
+        assert abs(gaps_s.mean() * rate - 1) < 0.05
+        assert abs(gaps_s.std() * rate - 1) < 0.05
+    even = arrivals(tmp_path, 50, schedule="1s at 9/s, 1s at 1/s", poisson="false")
+    assert even == arrivals(tmp_path, 50, schedule="1s at 9/s, 1s at 1/s")
 
 
 @settings(max_examples=25)
@@ -145,6 +166,14 @@ def test_rows_due_while_nobody_ran_arrive_at_the_restart(tmp_path: Path) -> None
             "option 'rate': 'fast' is no rate; write one like '1000/s' or '50 rows per minute'",
         ),
         ({"poisson": "0/s"}, "option 'poisson': the rate '0/s' must be more than 0 and finite"),
+        (
+            {"poisson": "true"},
+            "option 'poisson': there is no 'schedule' whose rates it could mean; write '1000/s'",
+        ),
+        (
+            {"schedule": "10s at 5/s", "poisson": "7/s"},
+            "option 'poisson': '7/s' is given beside 'schedule', which has the rates; write 'true'",
+        ),
         ({"schedule": "10s"}, "option 'schedule': '10s' is no phase; write '10s at 500/s, 5s at 5000/s'"),
         ({"schedule": "10 at 1/s"}, "option 'schedule': '10' has no unit; write '10 s' or '10 ms'"),
         (
@@ -192,6 +221,7 @@ PACES: list[dict[str, str]] = [
     {"rate": "70/s"},
     {"poisson": "20/s"},
     {"schedule": "1s at 2/s, 2s at 0/s, 1s at 40/s"},
+    {"schedule": "1s at 2/s, 2s at 0/s, 1s at 40/s", "poisson": "true"},
     {"times": "event", "speedup": "2"},
     {"times": "event", "speedup": "100"},
     {},

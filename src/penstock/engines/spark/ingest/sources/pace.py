@@ -12,14 +12,10 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engines.spark.ingest.sources.options import Options
-
-Nanos = npt.NDArray[np.int64]
-
-_BLOCK = 4096
+from penstock.engines.spark.ingest.sources.poisson import Nanos, Poisson, PoissonSchedule
 
 
 class Pace(Protocol):
@@ -39,26 +35,6 @@ class Rate:
         """Row n after n / rate."""
         numbers = np.arange(first, first + rows.num_rows)
         return np.rint(numbers * (1e9 / self.per_s)).astype(np.int64)
-
-
-@dataclass(frozen=True, slots=True)
-class Poisson:
-    """So many rows per second on average, each independent of the others."""
-
-    per_s: float
-    seed: int = 0
-
-    def times_ns(self, first: int, rows: pa.Table, before_ns: int) -> Nanos:
-        """Exponential gaps, drawn in numbered blocks, so that row n always has the same gap."""
-        end = first + rows.num_rows
-        blocks = [self._gaps(block) for block in range(first // _BLOCK, -(-end // _BLOCK))]
-        skip = first % _BLOCK
-        gaps = np.concatenate([*blocks, np.empty(0, np.int64)])[skip : skip + rows.num_rows]
-        return np.asarray(before_ns + np.cumsum(gaps), dtype=np.int64)
-
-    def _gaps(self, block: int) -> Nanos:
-        drawn = np.random.default_rng([self.seed, block]).exponential(1e9 / self.per_s, _BLOCK)
-        return np.rint(drawn).astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +122,9 @@ class Since:
 
 def read_pace(options: Options, time_column: str | None) -> Pace | None:
     """The pace that the options ask for; None: full speed."""
-    given = [name for name in ("rate", "poisson", "schedule", "trace", "times") if options.has(name)]
+    given = [name for name in ("rate", "schedule", "poisson", "trace", "times") if options.has(name)]
+    if given == ["schedule", "poisson"]:
+        return _by_chance(options, _schedule(options))
     if len(given) > 1:
         raise options.error(
             given[1], f"there is '{given[0]}' already; a stream has one pace, so leave one out"
@@ -154,6 +132,8 @@ def read_pace(options: Options, time_column: str | None) -> Pace | None:
     match given:
         case ["rate"]:
             return Rate(options.rate("rate", options.text("rate", "")))
+        case ["poisson"] if options.text("poisson", "").lower() in ("true", "false"):
+            raise options.error("poisson", "there is no 'schedule' whose rates it could mean; write '1000/s'")
         case ["poisson"]:
             return Poisson(options.rate("poisson", options.text("poisson", "")), options.whole("seed", 0))
         case ["schedule"]:
@@ -184,6 +164,17 @@ def _schedule(options: Options) -> Schedule:
     if not repeat and phases[-1][1] == 0:
         raise options.error("schedule", "its last phase goes on for ever at 0/s; give it a rate, or repeat")
     return Schedule(tuple(phases), repeat)
+
+
+def _by_chance(options: Options, schedule: Schedule) -> Pace:
+    text = options.text("poisson", "").lower()
+    if text not in ("true", "false"):
+        raise options.error(
+            "poisson", f"'{text}' is given beside 'schedule', which has the rates; write 'true'"
+        )
+    if text == "false":
+        return schedule
+    return PoissonSchedule(schedule.phases, schedule.repeat, options.whole("seed", 0))
 
 
 def _trace_times(options: Options, path: Path, column: str) -> Nanos:
