@@ -51,7 +51,7 @@ def test_reproduce_prints_one_object_and_draws_a_figure(tmp_path: Path) -> None:
     done = penstock("reproduce", "mss-latency", "--quick", "--json", "--out", str(tmp_path))
     report = json.loads(done.stdout)
     assert {"id", "paper", "engine", "seed", "rows", "claims"} <= set(report)
-    assert {"claim", "published", "measured", "holds"} == set(report["claims"][0])
+    assert {"claim", "published", "measured", "state", "within_noise"} == set(report["claims"][0])
     assert (tmp_path / "mss-latency.png").read_bytes().startswith(b"\x89PNG")
 
 

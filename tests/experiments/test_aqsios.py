@@ -13,13 +13,17 @@ from penstock.engines.sim.workload import Workload
 from penstock.errors import ExperimentError
 from penstock.experiments import aqsios, aqsios_setting
 from penstock.experiments.aqsios_setting import FAS, FCFS, RB, RR, Point, Task, measure, plans, setting
-from penstock.experiments.aqsios_sweep import Change, Sweep, close
+from penstock.experiments.aqsios_claims import close
+from penstock.experiments.aqsios_sweep import Change, Sweep
 from penstock.experiments.data import VARIABLE, data_file
 from penstock.experiments.report import Report, Settings
 from penstock.model.query import Query
 
 FIELDS = {
+    "per_scheduling_point",
     "utilization",
+    "realised_load",
+    "realised_load_std",
     "beta",
     "zipf",
     "policy",
@@ -130,15 +134,24 @@ def test_the_measures_tell_the_policies_apart() -> None:
     assert told["staleness"] > stale[FAS]
 
 
-def test_row_by_row_a_burst_is_taken_apart() -> None:
-    point = Point(0.5, FAS, row_by_row=True)
-    _, together = setting(Task(Point(0.5, FAS), 1, 50))
-    _, apart = setting(Task(point, 1, 50))
-    for stream, arrivals in apart.arrivals.items():
-        assert len(arrivals.at_s) == 50
-        assert np.array_equal(arrivals.at_s, together.arrivals[stream].arrival_of_rows())
-    assert point.policy_text == "fas-mcq(beta=1.0, rows=1)"
-    assert point.under(RR).policy_text == "round-robin(cut='path', rows=1)"
+def test_a_scheduling_point_comes_after_each_tuple_unless_all_pending_are_taken() -> None:
+    assert Point(0.5, FAS).policy_text == "fas-mcq(beta=1.0, rows=1)"
+    assert Point(0.5, FAS).under(RR).policy_text == "round-robin(cut='path', rows=1)"
+    assert Point(0.5, FAS, all_pending=True).policy_text == "fas-mcq(beta=1.0)"
+    assert Point(0.5, FCFS, all_pending=True).policy_text == "fcfs()"
+
+
+@pytest.mark.usefixtures("_small")
+def test_taking_all_pending_tuples_makes_results_more_stale() -> None:
+    one, all_ = (measure(Task(Point(0.95, FAS, all_pending=pending), 1, 300)) for pending in (False, True))
+    assert one["staleness"] < all_["staleness"]
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("utilization", [0.1, 0.95])
+def test_the_load_as_realised_is_that_of_the_rows_that_came(utilization: float) -> None:
+    found = measure(Task(Point(utilization, FAS), 1, 300))
+    assert found["realised_load"] == pytest.approx(utilization, rel=0.15)
 
 
 @pytest.mark.usefixtures("_small")
@@ -199,12 +212,19 @@ def test_data_is_looked_for_from_the_current_directory(
     assert data_file("arrivals/some.txt") == Path("data/arrivals/some.txt")
 
 
-def test_a_published_number_that_is_missed_does_not_hold() -> None:
-    assert close("x", -0.40, Change(-0.36, 0.02, 3)).holds
-    missed = close("x", -0.40, Change(-0.28, 0.04, 3))
-    assert not missed.holds
+def test_a_published_number_is_met_missed_or_was_fitted() -> None:
+    assert close("x", -0.40, Change((-0.35, -0.36, -0.37))).state == "held"
+    missed = close("x", -0.40, Change((-0.24, -0.28, -0.32)))
+    assert (missed.state, missed.within_noise) == ("not held", False)
     assert (missed.published, missed.measured) == ("-40 %", "-28 ± 4 %")
-    assert not close("x", -0.40, Change(-0.48, 0.04, 3)).holds  # better than published is not as published
+    better = close("x", -0.40, Change((-0.44, -0.48, -0.52)))
+    assert better.state == "not held"  # it is not as published
+    assert close("x", -0.40, Change((-0.24, -0.28)), fitted=True).state == "fitted"
+
+
+def test_a_number_missed_by_less_than_chance_says_so() -> None:
+    near = close("x", -0.40, Change((-0.26, -0.34, -0.42)))
+    assert (near.state, near.within_noise) == ("not held", True)
 
 
 @pytest.mark.usefixtures("_small")
@@ -213,7 +233,7 @@ def test_policies_are_compared_seed_by_seed() -> None:
     sweep = Sweep(Settings(), points, [1, 2], 40)
     fas, rb = (sweep.values(point) for point in points)
     assert sweep.gain(points[0]).mean == pytest.approx(np.mean(fas / rb - 1))
-    assert str(Change(0.5, 0.0, 1)) == "+50 %"
+    assert str(Change((0.5,))) == "+50 %"
 
 
 def drawn(report: Report) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.experiments.claims import Finding
 from penstock.experiments.ordering import grows, order
 
 
@@ -36,5 +37,6 @@ def test_with_one_seed_every_difference_counts() -> None:
 
 
 def test_growth_forgives_noise_and_nothing_else() -> None:
-    assert grows({1: [1.0, 1.2], 2: [1.1, 1.1], 3: [2.0, 2.2]})
-    assert not grows({1: [1.0, 1.2], 2: [0.5, 0.6], 3: [2.0, 2.2]})
+    assert grows({1: [1.0, 1.2], 2: [1.1, 1.1], 3: [2.0, 2.2]}) == Finding("held", within_noise=True)
+    assert grows({1: [1.0, 1.2], 2: [1.5, 1.6], 3: [2.0, 2.2]}) == Finding("held")
+    assert grows({1: [1.0, 1.2], 2: [0.5, 0.6], 3: [2.0, 2.2]}) == Finding("not held")

@@ -101,7 +101,7 @@ def test_figure_12() -> None:
     ] * (3 * len(LATENCY_POLICIES))
     least = {row["outlier_fraction"]: row["mean_latency_ms"] for row in report.rows if row["policy"] == "mss"}
     assert all(row["mean_latency_ms"] >= least[row["outlier_fraction"]] - 1e-9 for row in report.rows)
-    assert report.claims[0].holds
+    assert report.claims[0].state == "held"
     draw(report.draw)
 
 
@@ -113,7 +113,7 @@ def test_figure_13() -> None:
     assert all(
         {"outlier_fraction", "policy", "total_buffer", "total_buffer_std"} == set(r) for r in report.rows
     )
-    assert report.claims[0].holds
+    assert report.claims[0].state == "held"
     draw(report.draw)
 
 

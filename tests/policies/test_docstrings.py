@@ -38,7 +38,7 @@ SECTIONS = ["Paper", "Equation", "Reads", "Use when", "Avoid when", "Cost"]
 
 def test_there_are_as_many_as_the_papers_have() -> None:
     assert len(CUTS) == 10
-    assert len(RANKS) == 13
+    assert len(RANKS) == 14
     assert len(NAMED) == 19
 
 

@@ -44,7 +44,7 @@ def reproduce(
     as_json: Json = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 if a published claim is not held.")] = False,
 ) -> None:
-    """Runs a paper's experiment in virtual time or on Spark, draws its figure, and holds its claims against it.
+    """Runs a paper's experiment in virtual time or on Spark, draws its figure, holds its claims against it.
 
     IDs: IDS. Which claims are known to be held, and which were fitted: docs/experiments.md.
     """
@@ -52,10 +52,7 @@ def reproduce(
 
     if compare and engine is not Where.spark:
         raise ExperimentError("--compare holds virtual time against Spark; write --engine spark with it")
-    if engine is Where.spark:
-        runs = _on_spark(experiment)
-    else:
-        runs = _simulated(experiment)
+    runs = _on_spark(experiment) if engine is Where.spark else _simulated(experiment)
     check_folder(to)
     reports: list[Report] = []
     compared: dict[str, Comparison] = {}
