@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from penstock.engines.sim.workload import Workload
 from penstock.errors import ExperimentError
 from penstock.experiments import aqsios, aqsios_setting
-from penstock.experiments.aqsios_setting import FAS, FCFS, RB, RR, Point, Task, measure, plans, setting
 from penstock.experiments.aqsios_claims import close
+from penstock.experiments.aqsios_setting import FAS, FCFS, RB, RR, Point, Task, measure, plans, setting
 from penstock.experiments.aqsios_sweep import Change, Sweep
 from penstock.experiments.data import VARIABLE, data_file
 from penstock.experiments.report import Report, Settings

@@ -122,7 +122,9 @@ def test_a_thread_of_its_own_keeps_the_expensive_selection_from_stalling_the_oth
 def test_placement_report_has_a_row_per_size_load_and_strategy() -> None:
     report = pipes.virtual_operators(SETTINGS, TINY)
     names = {"units", "stalling", "mean_negative_capacity", "mean_positive_capacity"}
-    fields = {"nodes", "strategy", "load", "stall_avoiding_stalls"} | names | {f"{name}_std" for name in names}
+    fields = (
+        {"nodes", "strategy", "load", "stall_avoiding_stalls"} | names | {f"{name}_std" for name in names}
+    )
     assert [set(row) for row in report.rows] == [fields] * (2 * 2 * 3)
     assert {row["load"] for row in report.rows} == {1.0, 0.3}
     assert all(row["mean_negative_capacity"] <= 0 <= row["mean_positive_capacity"] for row in report.rows)

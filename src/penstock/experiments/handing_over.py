@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+import numpy as np
+
 from penstock.engines.sim.handing_over import Way
 
 FILE = "handing_over.json"
@@ -62,12 +64,23 @@ class Costs:
         """Until a thread that waits has what another put there."""
         return self.seconds["waking a thread"]
 
+    def switch_s(self, threads: int) -> float:
+        """Going on with another thread, where so many take turns: by the logarithm between those measured."""
+        known = sorted(
+            (int(name.removeprefix(_SWITCHING).split()[0]), seconds)
+            for name, seconds in self.seconds.items()
+            if name.startswith(_SWITCHING)
+        )
+        counts, seconds = zip(*known, strict=True)
+        return float(np.interp(np.log(threads), np.log(counts), seconds))
+
     def operator_s(self, name: str) -> float:
         """What an operator does with a row."""
         return self.seconds[f"operator: {name}"]
 
 
 _SHARED = "ready queue, shared:"
+_SWITCHING = "switching threads: "
 
 
 @cache

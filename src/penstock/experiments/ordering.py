@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from penstock.experiments.claims import NOISE, Finding, judged_by_runs
+from penstock.experiments.claims import NOISE, Finding, judged, noise_of
 
 #: For each point of a figure, named by a number or a word, the values measured there, one per seed.
 Points: TypeAlias = Mapping[Any, Sequence[float]]
@@ -49,26 +49,31 @@ class Order:
         return f"below at {len(self.below)} of {total} {points}{level}{above}; {share}"
 
 
-def order(low: Points, high: Points) -> Order:
-    """How `low` lies to `high`. Values are paired by seed: both met the same rows."""
+def order(low: Points, high: Points, least_share: float = 0.0) -> Order:
+    """How `low` lies to `high`. Values are paired by seed: both met the same rows.
+
+    Where a difference of up to `least_share` is nothing, whatever the seeds say, that is level, too.
+    """
     sorted_out: dict[str, list[Any]] = {"below": [], "level": [], "above": []}
     shares = []
     for point, ours in low.items():
         gaps = np.subtract(high[point], ours)
-        finding = judged_by_runs(gaps.tolist())
+        scale = float(np.abs(high[point]).mean())
+        finding = judged(float(gaps.mean()), max(noise_of(gaps.tolist()), least_share * scale))
         place = "level" if finding.within_noise else "below" if finding.state == "held" else "above"
         sorted_out[place].append(point)
-        scale = float(np.abs(high[point]).mean())
         shares.append(float(gaps.mean()) / scale if scale else 0.0)
     below, level, above = (tuple(sorted_out[place]) for place in ("below", "level", "above"))
     return Order(below, level, above, float(np.mean(shares)))
 
 
-def grows(values: Points) -> Finding:
+def grows(values: Points, least_share: float = 0.0) -> Finding:
     """Of the claim that the value nowhere falls from one point to the next, by more than noise."""
-    steps = [
-        judged_by_runs(np.subtract(later, earlier).tolist()) for earlier, later in pairwise(values.values())
-    ]
+    steps = []
+    for earlier, later in pairwise(values.values()):
+        gaps = np.subtract(later, earlier)
+        nothing = least_share * float(np.abs(earlier).mean())
+        steps.append(judged(float(gaps.mean()), max(noise_of(gaps.tolist()), nothing)))
     falls = any(step.state == "not held" and not step.within_noise for step in steps)
     return Finding("not held" if falls else "held", not falls and any(step.within_noise for step in steps))
 

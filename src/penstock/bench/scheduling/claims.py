@@ -14,9 +14,7 @@ from typing import Any, TypeAlias
 
 from penstock.experiments import claims
 from penstock.experiments.claims import State
-
-#: Differences up to this share are noise, whatever the repeats say; with a single run, up to the larger one.
-LEAST_SHARE, ALONE_SHARE = 0.03, 0.15
+from penstock.experiments.on_spark.noise import least_share
 
 #: What was measured of each side, repeat by repeat; None where a run failed.
 Values: TypeAlias = Mapping[str, Sequence[float | None]]
@@ -71,9 +69,7 @@ def is_least(claim: str, values: Values, ours: Sequence[str]) -> Claim:
 
 def noise_of(ratios: Sequence[float]) -> float:
     """Up to what the mean of logarithms may be chance: never nothing, and more if it is of one alone."""
-    if len(ratios) < 2:
-        return log(1 + ALONE_SHARE)
-    return max(log(1 + LEAST_SHARE), claims.noise_of(ratios))
+    return max(log(1 + least_share(len(ratios))), claims.noise_of(ratios))
 
 
 def _pairs(ours: Sequence[float | None], theirs: Sequence[float | None]) -> list[tuple[float, float]]:

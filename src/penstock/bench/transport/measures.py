@@ -17,7 +17,7 @@ from typing import TypeAlias, TypeVar
 
 from penstock.bench.transport.buffers import BUFFERS, Buffer
 from penstock.bench.transport.layers import KINDS, Layer, make
-from penstock.bench.transport.threads import together_s, wake_up_s
+from penstock.bench.transport.threads import switch_s, together_s, wake_up_s
 from penstock.model.batch import Batch
 
 #: Seconds for one, given how many are to be handled.
@@ -25,6 +25,8 @@ Measure: TypeAlias = Callable[[int], float]
 Value = TypeVar("Value")
 
 THREADS = (1, 2, 3, 4)
+#: That take turns: as many as a thread for each operator of up to 200 queries can come to.
+MANY_THREADS = (2, 10, 100, 1000)
 #: The paper's windows.
 WINDOW_ROWS = 500
 _STRIDE = 2  # inputs of a layer: those of a join
@@ -236,6 +238,11 @@ def waking(count: int) -> float:
     return wake_up_s(max(count // 20, 50))
 
 
+def switching(threads: int, count: int) -> float:
+    """From one of so many threads to the next, in turn."""
+    return switch_s(threads, max(count // 4 // threads, 3))
+
+
 # --- operators, for scale ---
 
 
@@ -331,6 +338,8 @@ def _named() -> Mapping[str, Measure]:
     for threads in THREADS:
         named[f"ready queue, shared: {threads} threads"] = partial(readying, threads)
     named["waking a thread"] = waking
+    for threads in MANY_THREADS:
+        named[f"switching threads: {threads} in turn"] = partial(switching, threads)
     named["operator: call"] = calling
     named["operator: selection"] = selecting
     named["operator: window"] = windowing

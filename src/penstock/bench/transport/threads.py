@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from statistics import median
-from threading import Barrier, Thread
+from threading import Barrier, Lock, Thread
 
 
 def together_s(works: Sequence[Callable[[], None]]) -> float:
@@ -53,3 +53,25 @@ def wake_up_s(times: int) -> float:
         taken.append(time.perf_counter() - began)
     thread.join()
     return median(taken) / 2
+
+
+def switch_s(threads: int, rounds: int) -> float:
+    """Seconds of processor time to go on with the next of so many threads, which take turns in a ring."""
+    turns = [Lock() for _ in range(threads)]
+    for turn in turns:
+        turn.acquire()
+
+    def take_turns(place: int) -> None:
+        mine, following = turns[place], turns[(place + 1) % threads]
+        for _ in range(rounds):
+            mine.acquire()
+            following.release()
+
+    ring = [Thread(target=take_turns, args=(place,), daemon=True) for place in range(threads)]
+    for thread in ring:
+        thread.start()
+    began = time.process_time()
+    turns[0].release()
+    for thread in ring:
+        thread.join()
+    return (time.process_time() - began) / (threads * rounds)

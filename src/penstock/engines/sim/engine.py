@@ -96,6 +96,8 @@ class Simulation:
             self._now = event.at_s
             self._handle(event)
         self.results.finish(self._now, self.control, self._all_tables())
+        if self._handed is not None:
+            self.results.switches = self._handed.switches
         return self.results
 
     def _handle(self, event: Event) -> None:
@@ -157,11 +159,12 @@ class Simulation:
     def _batches_of(self, stream: str) -> Iterator[BatchArrived]:
         arrivals = self.workload.arrivals[stream]
         times, bounds = arrivals.times_s.tolist(), arrivals.starts.tolist()
+        intake_s = self.workload.intake_s
         for number, at_s in enumerate(arrivals.at_s.tolist()):
             lo, hi = bounds[number], bounds[number + 1]
             rows, size = hi - lo, self._sizes.get(stream, 0.0)
             batch = Batch(rows, rows * size, at_s, times[lo], times[hi - 1], stream, lo, hi, (0, lo, hi))
-            yield BatchArrived(at_s, stream, batch)
+            yield BatchArrived(at_s + intake_s, stream, batch)
 
     def _unblock(self) -> None:
         """A blocking source goes on once its last batch is through."""

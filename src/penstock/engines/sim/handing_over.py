@@ -6,6 +6,9 @@ takes a unit from a ready queue, and may have slept until then.
 
     Workload(arrivals, handing_over=HandingOver(own, across, ready_s=1e-7, wake_s=2e-5))
 
+Of a thread for each operator, as PIPES has them, many more run than there are processors: a worker is then a
+processor, and going from one partition's unit to another's is a switch of threads.
+
 Who puts and takes pays, in its step. The threads that feed the streams do nothing else: what they need for a
 row delays it, and is counted with the step that takes it.
 """
@@ -43,7 +46,7 @@ class HandingOver:
     ready is handed to a worker that waits, if one does: its step begins with a switch of threads. Unless
     inputs are `apart`, all of a unit's are synchronised as soon as one comes from another thread (StreamAPAS'
     V1). `ready_s` is for taking a unit from the ready queue and putting it back, `wake_s` for a thread that
-    has slept.
+    has slept, `switch_s` for a worker that goes on with a unit of another partition.
     """
 
     own: Way = Way()
@@ -52,6 +55,7 @@ class HandingOver:
     apart: bool = True
     ready_s: float = 0.0
     wake_s: float = 0.0
+    switch_s: float = 0.0
 
 
 class HandedOver:
@@ -61,6 +65,8 @@ class HandedOver:
         self._costs = costs
         self._control = control
         self._busy_until_s = [-1.0] * workers
+        self._partitions: list[int | None] = [None] * workers  # whose unit each worker ran last
+        self.switches = 0  # steps that began with another thread than the one that ran before
         self._across_in: dict[int, list[bool]] = {}  # by unit and reader: whether its rows cross threads
         self._across_out: dict[Port, bool] = {}
 
@@ -101,7 +107,15 @@ class HandedOver:
         goes_on = busy[command.worker] == now_s
         if goes_on and costs.pooled:  # but another one that waited would have had it at once
             goes_on = all(until_s > now_s for worker, until_s in enumerate(busy) if worker != command.worker)
-        return costs.ready_s if goes_on else costs.ready_s + costs.wake_s
+        partition = self._control.units[command.unit].partition.number
+        before, self._partitions[command.worker] = self._partitions[command.worker], partition
+        if not goes_on:
+            self.switches += 1
+            return costs.ready_s + costs.wake_s
+        if costs.switch_s and partition != before:
+            self.switches += 1
+            return costs.ready_s + costs.switch_s
+        return costs.ready_s
 
     def after(self, command: RunStep, outputs: Iterable[Output]) -> float:
         """The signals of a step: buffers that it leaves empty, and those that it is the first to fill."""

@@ -45,6 +45,7 @@ class Results:
         self.end_s = 0.0
         self.busy_s = 0.0  # that steps took, all workers together
         self.step_ends: list[float] = []
+        self.switches = 0  # of threads, where handing over is reckoned with
         self.delivered: dict[str, Delivered] = {}
         self._workload = workload
         self._memory: list[tuple[float, float]] = [(0.0, 0.0)]
@@ -85,7 +86,7 @@ class Results:
         index = np.repeat(lo - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(sizes.sum())
         if self._workload.deliver_at_end:
             ends = np.array(self.step_ends)[steps[:, 3].astype(np.int64) - 1]
-            done[index] = np.repeat(ends, sizes) + self._workload.delivery_s
+            done[index] = np.repeat(ends, sizes)
         else:
             done[index] = np.repeat(steps[:, 2], sizes) + np.asarray(table.cost)[index + 1]
         return done

@@ -23,7 +23,8 @@ class Workload:
     `truth` holds true selectivities and sizes (by default what the plans say), `costs` where the cost of each
     row comes from (by default always the truth's `cost_s`). `fixed_s` is what a step costs before its first
     row, or `fixed` by the operators of its unit; `dispatch_s` what starting each of its operators does.
-    Results are delivered row by row as they come out of a step, or all `delivery_s` after the step is done.
+    Rows are control's to schedule `intake_s` after they have arrived. Results are delivered row by row as
+    they come out of a step, or all when it is done.
     """
 
     arrivals: Mapping[str, Arrivals]
@@ -34,7 +35,7 @@ class Workload:
     seed: int = 0
     deliver_at_end: bool = False
     fixed: Mapping[tuple[str, ...], float] = field(default_factory=dict)
-    delivery_s: float = 0.0
+    intake_s: float = 0.0
     yields: Mapping[str, Mapping[int, Ints]] = field(default_factory=dict)
     handing_over: HandingOver | None = None
 

@@ -58,10 +58,10 @@ class Watched:
 def statements(join: str) -> str:
     """Two streams and their join over sliding windows."""
     streams = "".join(
-        f"CREATE STREAM {name} ({COLUMNS}, WATERMARK FOR t AS t - INTERVAL 0 SECONDS) USING push;\n"
+        f"CREATE STREAM `{name}` ({COLUMNS}, WATERMARK FOR t AS t - INTERVAL 0 SECONDS) USING push;\n"
         for name in STREAMS
     )
-    sides = [f"(SELECT t, id, k % {VALUES[join]} AS k FROM {name})" for name in STREAMS]
+    sides = [f"(SELECT t, id, k % {VALUES[join]} AS k FROM `{name}`)" for name in STREAMS]
     near = f"y.t BETWEEN x.t - INTERVAL {WINDOW_S:g} SECONDS AND x.t + INTERVAL {WINDOW_S:g} SECONDS"
     return (
         f"{streams}CREATE CONTINUOUS QUERY joined AS SELECT x.id AS a, y.id AS b "

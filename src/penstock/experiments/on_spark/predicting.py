@@ -15,6 +15,8 @@ from statistics import mean, median
 from penstock.control.thread_plans import Group, ThreadPlan
 from penstock.engines.sim.engine import Simulation
 from penstock.engines.sim.workload import Workload
+from penstock.experiments.claims import noise_of
+from penstock.experiments.on_spark.noise import least_share
 from penstock.experiments.on_spark.scenario import COMPARED, Outcome, Scenario, simulated
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Graph
@@ -22,17 +24,14 @@ from penstock.model.query import Query
 from penstock.model.scheduling import Scheduling
 from penstock.plan.sharing import merge
 
-#: Pairs of policies that differ by less than so many standard errors, or than this share, are level.
-NOISE, LEVEL = 2.0, 0.1
-
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was found on Spark: queries as they run, estimates, and seconds from a step to its results."""
+    """What was found on Spark: queries as they run, estimates, and how long a row takes to a queue."""
 
     queries: tuple[Query, ...]
     estimates: Estimates
-    delivery_s: float = 0.0
+    intake_s: float = 0.0
 
     @property
     def graph(self) -> Graph:
@@ -49,7 +48,7 @@ def predicted(scenario: Scenario, learned: Learned) -> Outcome:
         fixed_s=known.fixed_s,
         fixed=known.fixed,
         deliver_at_end=True,
-        delivery_s=learned.delivery_s,
+        intake_s=learned.intake_s,
     )
     rates = {name: one.rows / scenario.fed_s for name, one in scenario.arrivals.items()}
     found = Simulation(
@@ -155,8 +154,4 @@ def _differ(one: Beside, other: Beside) -> bool:
     ]
     if not ratios:
         return False
-    middle = mean(ratios)
-    if len(ratios) == 1:
-        return abs(middle) > log(1 + LEVEL)
-    spread = (sum((ratio - middle) ** 2 for ratio in ratios) / (len(ratios) - 1) / len(ratios)) ** 0.5
-    return bool(abs(middle) > max(NOISE * spread, log(1 + LEVEL)))
+    return abs(mean(ratios)) > max(noise_of(ratios), log(1 + least_share(len(ratios))))

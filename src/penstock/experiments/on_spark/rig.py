@@ -7,23 +7,25 @@ some rows for its policy's jobs to be made. Rows' own times go on from run to ru
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
 from types import TracebackType
 
 import numpy as np
 
 from penstock.engines.spark.engine import Engine
-from penstock.errors import ExperimentError
+from penstock.experiments.on_spark.predicting import Learned
 from penstock.experiments.on_spark.running import finish, push, run
 from penstock.experiments.on_spark.scenario import Outcome, Scenario, made_rows, measured
 from penstock.experiments.on_spark.work import Session
 from penstock.model.estimates import Estimates
 from penstock.model.query import Query
 
-#: Rows for each stream, push by push, from which it is learned what operators cost.
-LESSONS = (20, 60, 20, 100, 40, 80)
-#: Rows for each stream before a run, so that its jobs are made.
-_WARM = (2, 6)
+#: Rows for each stream before a run, push by push, so that its jobs are made.
+WARM = (2, 6)
+#: The seed of rows that do not count.
+REHEARSED = 1000
 #: Seconds of the rows' clock between two runs, in which windows of the one before close.
 _BETWEEN_S = 600.0
 #: How long anything may take beyond the time in which rows come.
@@ -34,10 +36,10 @@ class Rig:
     """One engine and its queries; runs are one after the other."""
 
     def __init__(
-        self, spark: Session, statements: str, *, workers: int = 1, train_rows: int = 100_000
+        self, spark: Session, statements: str, *, workers: int = 1, warm: Sequence[int] = WARM
     ) -> None:
-        self._statements, self._base_s = statements, 1_000_000.0
-        self.engine = Engine(spark=spark, workers=workers, train_rows=train_rows, recuts=False)
+        self._statements, self._warm, self._base_s = statements, warm, 1_000_000.0
+        self.engine = Engine(spark=spark, workers=workers, recuts=False)
 
     def __enter__(self) -> Rig:
         self.engine.open()
@@ -55,12 +57,26 @@ class Rig:
         """The queries, in the order in which they were registered."""
         return tuple(self.engine.catalog.queries)
 
-    def learn(self, policies: Sequence[str], lessons: Sequence[int] = LESSONS) -> Estimates:
-        """Rows for all streams under each policy; what is known of operators then."""
+    def learn(self, policies: Sequence[str], lessons: Sequence[int]) -> Learned:
+        """Rows for all streams under each policy, until it is known what the units of each cost."""
+        fixed: dict[tuple[str, ...], float] = {}
         for policy in policies:
             self.engine.use_policy(policy)
             self._push_all(lessons)
-        return self.estimates
+            fixed |= self.estimates.fixed
+        return self._learned(fixed)
+
+    def rehearse(self, scenarios: Sequence[Scenario]) -> Learned:
+        """The same from whole runs, whose rows are others than those that count."""
+        fixed: dict[tuple[str, ...], float] = {}
+        for scenario in scenarios:
+            self.run(scenario, REHEARSED)
+            fixed |= self.estimates.fixed
+        return self._learned(fixed)
+
+    def _learned(self, fixed: Mapping[tuple[str, ...], float]) -> Learned:
+        """Estimates tell only what units of the running cut cost before their first row."""
+        return Learned(self.planned, replace(self.estimates, fixed=fixed), self.intake_s())
 
     @property
     def planned(self) -> tuple[Query, ...]:
@@ -72,11 +88,10 @@ class Rig:
         """What is known of operators now."""
         return self.engine.coordinator.control.estimates
 
-    def run(self, scenario: Scenario, seed: int, *, warm: bool = True) -> Outcome:
+    def run(self, scenario: Scenario, seed: int) -> Outcome:
         """One run, until all its rows are through."""
         self._use(scenario)
-        if warm:
-            self._push_all(_WARM)
+        self._push_all(self._warm)
         rows = scenario.rows(seed, self._base_s)
         fed_s = scenario.fed_s
         found = run(self.engine, scenario.groups(), rows, fed_s, 3 * fed_s + _PATIENCE_S)
@@ -103,21 +118,16 @@ class Rig:
             finish(self.engine, tickets, _PATIENCE_S)
             self._base_s += _BETWEEN_S
 
-    def idle_s(self, seconds: float = 3.0) -> float:
-        """What a row takes from its arrival to its result when nothing else waits, beside its step's time."""
-        totals = self.engine.status().totals
-        before, began, pushed = totals, time.monotonic(), 0
-        latencies = {name: one.latencies.copy() for name, one in self.engine.measures.items()}
-        while time.monotonic() - began < seconds:
-            self._push_all((1,))
-            pushed += 1
-        after = self.engine.status().totals
-        if after.steps == before.steps:
-            raise ExperimentError("no step was run for single rows; the queries read none of the streams")
-        taken = [
-            mean
-            for name, one in self.engine.measures.items()
-            if (mean := one.latencies.since(latencies[name]).mean_s) is not None
-        ]
-        step_s = (after.step_s - before.step_s) / pushed
-        return max(0.0, float(np.mean(taken)) - step_s) if taken else 0.0
+    def intake_s(self, tries: int = 9) -> float:
+        """How long after its arrival a row is control's to schedule, when nothing else waits."""
+        taken = []
+        stream = next(iter(self.engine.feeds()))
+        for number in range(tries):
+            rows = made_rows(np.array([self._base_s]), np.random.default_rng(number))
+            began = time.monotonic()
+            ticket = push(self.engine, stream, rows)
+            ticket.wait(_PATIENCE_S)
+            taken.append(time.monotonic() - began)
+            finish(self.engine, [ticket], _PATIENCE_S)
+            self._base_s += _BETWEEN_S
+        return median(taken)

@@ -7,18 +7,22 @@ another order for each seed, and get the same rows.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from statistics import mean
+from typing import Any, TypeAlias, TypeVar
 
 from matplotlib.figure import Figure
 
+from penstock.experiments.on_spark.noise import order
 from penstock.experiments.on_spark.predicting import Comparison, Learned, comparison, predicted
 from penstock.experiments.on_spark.rig import Rig
 from penstock.experiments.on_spark.scenario import COMPARED, Outcome, Scenario
 from penstock.experiments.on_spark.work import Session
-from penstock.experiments.ordering import Points, order
+from penstock.experiments.ordering import Points
 from penstock.experiments.report import Claim, Report, Row, Settings, spread
+
+Side = TypeVar("Side")
 
 #: By point of a figure and side, one for each seed.
 Outcomes: TypeAlias = Mapping[tuple[Any, str], Sequence[Outcome]]
@@ -55,7 +59,7 @@ class Found:
             {point: at, side: of}
             | spread([{name: float(getattr(one, name)) for name in measures} for one in runs], measures)
             | {
-                f"predicted_{name}": float(getattr(self.predicted[at, of][0], name))
+                f"predicted_{name}": mean(getattr(one, name) for one in self.predicted[at, of])
                 for name in measures
                 if name in COMPARED and (at, of) in self.predicted
             }
@@ -75,6 +79,16 @@ class Found:
     def fixed_s(self) -> float:
         """What a step costs before its first row."""
         return self.learned.estimates.fixed_s
+
+
+def together(parts: Iterable[Found]) -> Found:
+    """Several sweeps over the same points as one, of sides that needed engines of their own."""
+    measured: dict[tuple[Any, str], Sequence[Outcome]] = {}
+    predictions: dict[tuple[Any, str], Sequence[Outcome]] = {}
+    for part in parts:
+        measured |= part.measured
+        predictions |= part.predicted
+    return Found(measured, predictions, part.learned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +119,19 @@ def sweep(
         for trial in mine:  # in the figure's order
             measured.setdefault((trial.point, trial.side), [])
             predictions.setdefault((trial.point, trial.side), []).append(predicted(trial.scenario, learned))
-        random.Random(seed).shuffle(mine)
-        for trial in mine:
+        for trial in in_turns(mine, seed):
             settings.progress(done, total)
             measured[trial.point, trial.side].append(rig.run(trial.scenario, seed))
             done += 1
     settings.progress(done, total)
     return Found(measured, predictions, learned)
+
+
+def in_turns(sides: Iterable[Side], seed: int) -> list[Side]:
+    """In another order for each seed, so that nobody is always first."""
+    mixed = list(sides)
+    random.Random(seed).shuffle(mixed)
+    return mixed
 
 
 def below(found: Found, measure: str, low: str, high: str, published: str, points: str) -> Claim:

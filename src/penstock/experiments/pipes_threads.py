@@ -1,0 +1,128 @@
+"""Five selections, called directly, in one thread, or each in its own: PIPES' figures 7 and 8."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.control.thread_plans import ThreadPlan
+from penstock.engines.sim.arrivals import Arrivals, at_times
+from penstock.engines.sim.engine import Simulation
+from penstock.engines.sim.handing_over import HandingOver
+from penstock.engines.sim.workload import Workload
+from penstock.experiments.handing_over import costs
+from penstock.model.estimates import Estimate
+from penstock.model.operators import Select, Source
+from penstock.model.query import PlanNode, Query
+
+SELECTIVITIES = (0.998, 0.996, 0.994, 0.992, 0.990)
+PROCESSORS = 2
+RATE = 500_000.0
+#: A source hands over so often what has come meanwhile: nothing here is measured row by row.
+TICK_S = 1e-3
+#: How elements come: as written, or so fast that nothing but the work on them takes time.
+FEEDS: Mapping[str, float] = {"500 000/s": RATE, "all at once": float("inf")}
+BUFFER = "locked"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Who runs what: a policy, how the graph is divided among threads, and what it is called."""
+
+    label: str
+    policy: str
+    kind: str
+
+    def plan(self) -> ThreadPlan:
+        """One thread has one processor, several have both."""
+        workers = 1 if self.kind in ("gts", "di") else PROCESSORS
+        return ThreadPlan(self.kind, workers)  # type: ignore[arg-type]
+
+
+ARRANGEMENTS: Mapping[str, Arrangement] = {
+    "di": Arrangement("DI", "direct", "di"),
+    "di-each": Arrangement("DI, a thread per query", "direct", "ots"),
+    "ots": Arrangement("OTS", "fifo", "ots"),
+    "gts-chain": Arrangement("GTS, Chain", "chain", "gts"),
+    "gts-fifo": Arrangement("GTS, FIFO", "fifo", "gts"),
+}
+
+
+def notes() -> tuple[str, ...]:
+    """What the figures' runs assume."""
+    known = costs()
+    queue = known.buffer(BUFFER)
+    return (
+        f"A selection costs {known.operator_s('selection') * 1e9:.0f} ns a row, a call of it included; a queue that "
+        f"any thread may use {(queue.put_s + queue.take_s) * 1e9:.0f} ns a row, in and out; waking a thread "
+        f"{known.wake_s * 1e6:.1f} µs, going on with another one {known.switch_s(5) * 1e6:.1f} µs among 5 and "
+        f"{known.switch_s(1000) * 1e6:.1f} µs among 1000: medians measured by `penstock bench transport` "
+        f"({known.measured_on}). The paper prints none of them.",
+        "Two processors. Queues are before every operator (GTS, OTS) or only behind the source (DI). A source "
+        f"hands elements over every {TICK_S * 1e3:g} ms; the time is until the last is done.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One run: an arrangement, how many queries there are, how many elements each gets, and how fast."""
+
+    arrangement: str
+    queries: int
+    elements: int
+    feed: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Until the last element was done, processors' work in it, and how often a processor changed threads."""
+
+    seconds: float
+    busy_s: float
+    switches: float
+
+
+def query(number: int) -> Query:
+    """Five selections over a stream of the query's own, so that nothing is shared."""
+    node = PlanNode(Source(f"elements {number}"))
+    for place, selectivity in enumerate(SELECTIVITIES):
+        estimate = Estimate(costs().operator_s("selection"), selectivity, in_bytes=1.0, out_bytes=1.0)
+        name = f"selection {number}.{place}"
+        node = PlanNode(Select(f"x > {place}"), (node,), name=name, estimate=estimate)
+    return Query(f"q{number}", node)
+
+
+def run(trial: Trial) -> Outcome:
+    """One simulation."""
+    arrangement = ARRANGEMENTS[trial.arrangement]
+    queries = [query(number) for number in range(trial.queries)]
+    arrivals = {f"elements {number}": _arrivals(trial) for number in range(trial.queries)}
+    workload = Workload(arrivals, seed=trial.seed, handing_over=_handing_over(arrangement, trial.queries))
+    results = Simulation(queries, workload, arrangement.policy, threads=arrangement.plan()).run()
+    return Outcome(results.end_s, results.busy_s, float(results.switches))
+
+
+def _arrivals(trial: Trial) -> Arrivals:
+    due = np.arange(trial.elements) / FEEDS[trial.feed]
+    return at_times(np.ceil(due / TICK_S) * TICK_S)
+
+
+def _handing_over(arrangement: Arrangement, queries: int) -> HandingOver:
+    """Queues are synchronised whoever uses them: in PIPES the graph may be divided anew at any time."""
+    known = costs()
+    way = known.buffer(BUFFER)
+    threads = {"ots": len(SELECTIVITIES) * queries, "di-each": queries}.get(_name(arrangement), 1)
+    return HandingOver(
+        way,
+        way,
+        ready_s=known.own_ready_s,
+        wake_s=known.wake_s,
+        switch_s=known.switch_s(max(threads, 2)) if threads > 1 else 0.0,
+    )
+
+
+def _name(arrangement: Arrangement) -> str:
+    return next(name for name, one in ARRANGEMENTS.items() if one == arrangement)
