@@ -11,7 +11,8 @@ class Batch(msgspec.Struct, frozen=True):
     """Some consecutive rows.
 
     Times are seconds: `arrived_s` is when its oldest row entered the system; `time_s` and `until_s` are the
-    least and greatest time stamp of its rows, the latter its watermark. Lineage: the rows stem from offsets
+    least and greatest time stamp of its rows, or watermarks: none of its rows, nor any after it, is before
+    `time_s`, and none after it before `until_s`. Lineage: the rows stem from offsets
     `[lo, hi)` of stream `leaf`. `ref` is the engine's own handle to the data.
 
     A step may take a part of a batch. Then `first_row` is where the part begins in the data, and only the

@@ -63,10 +63,19 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """All rows of all inputs; `ordered` merges them by timestamp."""
+    """All rows of all inputs; an `ordered` one puts them out in the order of their time, without late ones.
+
+    Rows of one time go by stream and place there. It may have one input. `since` as with aggregates.
+    """
 
     ordered: bool = False
+    since: int = 0
     kind: Literal["union"] = "union"
+
+    def __repr__(self) -> str:
+        """As always, but for what only some have: operators in a state are named by a digest of this text."""
+        since = f", since={self.since!r}" if self.since else ""
+        return f"Union(ordered={self.ordered!r}{since}, kind={self.kind!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +170,12 @@ def is_blocking(operator: Operator) -> bool:
 
 
 def input_count(operator: Operator) -> tuple[int, int | None]:
-    """The least and the greatest number of inputs; no greatest for a union."""
+    """The least and the greatest number of inputs; no greatest for a union, which puts one in order, too."""
     match operator:
         case Source():
             return 0, 0
-        case Union():
-            return 2, None
+        case Union(ordered=ordered):
+            return 1 if ordered else 2, None
         case Join(relation=relation):
             return (2, 2) if relation is None else (1, 1)
         case _:

@@ -169,7 +169,7 @@ def _union(
 ) -> Form:
     """Branches sorted, and their columns in the order and by the names that the first of them has."""
     pairs = list(zip(inputs, below, strict=True))
-    if not kept:
+    if not kept and not union.ordered:
         pairs.sort(key=lambda pair: _key(pair[0]))
     first, first_schema = pairs[0]
     taken: dict[str, int] = {}

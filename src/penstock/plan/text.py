@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.model.functions import calls_shown
 from penstock.model.operators import (
     Aggregate,
     Column,
@@ -46,6 +47,10 @@ def plan_text(root: PlanNode) -> str:
 
 def operator_text(operator: Operator) -> str:
     """One operator on one line: `aggregate by room: avg(temp) AS mean over [RANGE 10 s SLIDE 5 s on t]`."""
+    return calls_shown(_operator_text(operator))
+
+
+def _operator_text(operator: Operator) -> str:
     match operator:
         case Source(stream=stream):
             return f"source {stream}"

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from penstock.model.operators import Aggregate, Column, Join, Operator, Project, Select, Sink, Split
+from penstock.model.operators import Aggregate, Column, Join, Operator, Project, Select, Sink, Split, Union
 from penstock.model.query import PlanNode
 from penstock.model.schema import Schema
 from penstock.model.window import Window
@@ -105,6 +105,8 @@ def depends_on_order(operator: Operator) -> bool:
             return by_count(window) or any(not _unordered(column) for column in aggregates)
         case Join(left=left, right=right):
             return by_count(left) or by_count(right)
+        case Union(ordered=ordered):
+            return ordered
         case _:
             return False
 

@@ -381,20 +381,19 @@ class Feeder:
             part = part.append_column(TIME, times)
             part = part.append_column(ARRIVED, pa.array(np.asarray(at_us, dtype=np.int64)))
             part = part.append_column(LATE, late)
-            standing.mark = mark
             ref = self._store.put(part, f"log-{feed.stream.name}")
-            batches.append(self._batch(feed, standing, ref, int(at_us[0]), int(at_us[-1]), now_us))
+            batches.append(self._batch(feed, standing, mark, ref, int(at_us[0]), int(at_us[-1]), now_us))
         mark_us = UNKNOWN if arrived.mark_us is None else arrived.mark_us
         if count == 0 or mark_us > standing.mark:
-            standing.mark = max(standing.mark, mark_us)
-            batches.append(self._batch(feed, standing, None, now_us, now_us, now_us))
+            mark = max(standing.mark, mark_us)
+            batches.append(self._batch(feed, standing, mark, None, now_us, now_us, now_us))
         if arrived.bad:
             standing.bad += len(arrived.bad)
             self._letters.add(feed.stream.name, arrived.bad, now_us)
 
     def _end(self, feed: Feed, now_us: int) -> None:
-        standing = replace(feed.standing, mark=END, ended=True)
-        self._put_down(feed, standing, [self._batch(feed, standing, None, now_us, now_us, now_us)])
+        standing = replace(feed.standing, ended=True)
+        self._put_down(feed, standing, [self._batch(feed, standing, END, None, now_us, now_us, now_us)])
         feed.closed = True
 
     def _ask(self, feed: Feed, reader: Reader, now_us: int) -> None:
@@ -447,24 +446,34 @@ class Feeder:
     def _beat(self, feed: Feed, mark: int, now_us: int) -> None:
         """An entry of the log without rows: none that comes is older than this."""
         if mark > feed.standing.mark:
-            standing = replace(feed.standing, mark=mark)
-            self._put_down(feed, standing, [self._batch(feed, standing, None, now_us, now_us, now_us)])
+            standing = replace(feed.standing)
+            self._put_down(feed, standing, [self._batch(feed, standing, mark, None, now_us, now_us, now_us)])
 
     def _batch(
-        self, feed: Feed, standing: LogPosition, ref: Ref | None, first_us: int, last_us: int, now_us: int
+        self,
+        feed: Feed,
+        standing: LogPosition,
+        mark: int,
+        ref: Ref | None,
+        first_us: int,
+        last_us: int,
+        now_us: int,
     ) -> Batch:
-        """The next batch of a stream's log, which stands behind it then."""
+        """The next batch of a stream's log, which stands behind it then, with that watermark.
+
+        That before it is the time which no row from there on is before, but for late ones.
+        """
+        since_s, standing.mark = standing.mark / 1e6, mark
         rows = ref.rows if ref is not None else 0
         held = StoredBatch(ref, standing.mark, last_us, feed.number, now_us, self._relations.epoch)
-        until_s = standing.mark / 1e6
         lo = standing.offset
         standing.offset += rows
         return Batch(
             rows,
             float(ref.bytes) if ref is not None else 0.0,
             first_us / 1e6,
-            until_s,
-            until_s,
+            since_s,
+            mark / 1e6,
             feed.stream.name,
             lo,
             standing.offset,

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from penstock.engines.spark.operators.base import UNKNOWN, micros
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.model.graph import Graph
-from penstock.model.operators import Aggregate, Join
+from penstock.model.operators import Aggregate, Join, Union
 from penstock.model.window import Window
 
 Micros = npt.NDArray[np.int64]
@@ -81,7 +81,7 @@ def windows_of(graph: Graph, query: str) -> dict[str, Windows]:
                     pass
                 case Aggregate(window=window, carries_late=False) if window is not None:
                     kinds.add(_shown(window) if window.kind == "time" else _NO_LATE_ROW)
-                case Join(relation=None):
+                case Join(relation=None) | Union(ordered=True):
                     kinds.add(_NO_LATE_ROW)
                 case _:
                     waiting += above.get(name, ())

@@ -97,7 +97,7 @@ def layouts(graph: Graph, before: Mapping[str, Needs] | None = None) -> Layouts:
             for slot, layout in enumerate(below):
                 order = layout.order if own.order else 0
                 late = layout.late and own.late and takes_late_rows(node.operator)
-                inputs[name, slot] = RowLayout(layout.schema, order, late, own.epoch)
+                inputs[name, slot] = RowLayout(layout.schema, order, late, own.epoch, own.now)
             below = tuple(inputs[name, slot] for slot in range(len(below)))
         completes = is_stateful(node.operator) and not _carries_late(node.operator)
         if completes or (node.inputs and all(p.node in on_time for p in node.inputs)):
@@ -137,6 +137,8 @@ def _asked(operator: Operator, above: Needs) -> Needs:
             return replace(above, now=above.now or _clock(conditions))
         case Project(columns=columns) | Sink(columns=columns):
             return replace(above, now=above.now or _clock(column.expression for column in columns))
+        case Union(ordered=True):
+            return replace(above, order=True, late=True)
         case Union() | Source():
             return above
 

@@ -9,9 +9,10 @@ from penstock.engines.spark.operators.join import StreamJoin
 from penstock.engines.spark.operators.layouts import Layouts
 from penstock.engines.spark.operators.over_nothing import OverNothing, over_nothing
 from penstock.engines.spark.operators.session_aggregate import SessionAggregate
+from penstock.engines.spark.operators.time_order import TimeOrder
 from penstock.engines.spark.operators.window_aggregate import WindowAggregate
 from penstock.model.graph import Graph, Port
-from penstock.model.operators import Aggregate, Join
+from penstock.model.operators import Aggregate, Join, Union
 
 
 def stateful_operators(graph: Graph, layouts: Layouts) -> dict[str, StatefulOperator]:
@@ -26,6 +27,9 @@ def stateful_operators(graph: Graph, layouts: Layouts) -> dict[str, StatefulOper
                 found[name] = _aggregate(grouping, over_nothing(graph, name, grouping))
             case Join(relation=None) as join:
                 found[name] = StreamJoin(join, layouts.inputs[name, 0], layouts.inputs[name, 1], output)
+            case Union(ordered=True):
+                below = [layouts.inputs[name, slot] for slot in range(len(node.inputs))]
+                found[name] = TimeOrder(below, output)
     return found
 
 

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from penstock.adapt.arrivals import Arrivals
 from penstock.adapt.budget import ProfileBudget
 from penstock.adapt.monitor import Monitor
-from penstock.adapt.observations import Profile
+from penstock.adapt.observations import PartTiming, Profile
 from penstock.control.commands import (
     AskTimestamp,
     Command,
@@ -385,19 +385,23 @@ class Coordinator:
         totals.jobs += result.jobs
         totals.spark_s += result.spark_s
         self.skipped.add(result.skipped)
-        self._after.append(partial(self._timed, message.began_s))
         unit = self.control.units[command.unit]
+        operators = unit.place.unit.operators
+        self._after.append(partial(self._timed, message, operators))
         if not unit.may_wait:  # or they waited for more to come, which says nothing of how busy everything is
             oldest_s = min(batch.arrived_s for take in command.takes for batch in take.batches)
             self.waited_s += (max(0.0, now_s() - oldest_s) - self.waited_s) * 0.2
-        self.monitor.stepped(result.seen(unit.place.unit.operators))
-        operators = unit.place.unit.operators
         self.charging.stepped(self.control.graph, operators, result.spark_s, message.staged)
         frontier = {batch.leaf: batch.hi for take in command.takes for batch in take.batches}
         self.deliver(message.staged, frontier)
 
-    def _timed(self, began_s: float) -> None:
-        self.totals.step_s += time.perf_counter() - began_s
+    def _timed(self, message: StepDone, unit: tuple[str, ...]) -> None:
+        """The step is committed. Its worker got no other until now, so that is part of what a step costs."""
+        taken_s, result = time.perf_counter() - message.began_s, message.result
+        self.totals.step_s += taken_s
+        beside_s = max(0.0, taken_s - sum(timing.seconds for timing in result.timings))
+        result.timings.append(PartTiming("commit", unit[-1:], 0, beside_s, is_job=False))
+        self.monitor.stepped(result.seen(unit))
 
     def deliver(self, results: tuple[StagedResult, ...], frontier: Mapping[str, int]) -> None:
         """Records results, with the offsets up to which rows are in them."""

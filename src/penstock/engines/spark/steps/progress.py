@@ -109,7 +109,7 @@ class Progress:
         for name, state in result.states.items():
             self.put_state(name, state)
         found = {
-            port: _batch(takes, stored.get(port), mark)
+            port: _batch(takes, stored.get(port), self.pushed.get(port, UNKNOWN), mark)
             for port, mark in marks.items()
             if port in stored or mark > self.pushed.get(port, UNKNOWN)
         }
@@ -146,15 +146,15 @@ class Progress:
         return place, tuple(inside), tuple(read)
 
 
-def _batch(takes: tuple[Take, ...], ref: Ref | None, mark: int) -> Batch:
-    """What a step that took these batches puts into a queue."""
+def _batch(takes: tuple[Take, ...], ref: Ref | None, before: int, mark: int) -> Batch:
+    """What a step that took these batches puts into a queue whose mark rises from `before` to `mark`."""
     batches = [batch for take in takes for batch in take.batches]
     last = batches[-1]
     return Batch(
         ref.rows if ref is not None else 0,
         float(ref.bytes) if ref is not None else 0.0,
         min(batch.arrived_s for batch in batches),
-        mark / 1e6,
+        before / 1e6,
         mark / 1e6,
         last.leaf,
         min(batch.lo for batch in batches if batch.leaf == last.leaf),

@@ -339,7 +339,7 @@ class _Text:
                 for number, condition in enumerate(conditions):
                     made = self.add(stateless.select(condition, rows.name, output), rows)
                     self._made(Port(name, number), made, [rows.name], self.computed.get(rows.name, ()))
-            case Union():
+            case Union(ordered=False):
                 inputs = [(slot, self.arriving[name, slot].name, below[slot]) for slot in slots]
                 names = zip(below[slots[0]].schema.names, output.schema.names, strict=True)
                 kept = [(TIME, TIME), (ARRIVED, ARRIVED)]  # others may be this operator's
@@ -370,7 +370,7 @@ class _Text:
                 pairs = [*zip(below[0].schema.names, output.schema.names, strict=False)]
                 made = self.add(select, rows, rows.renamed([*pairs, *hidden]))
                 self._made(Port(name), made, [rows.name], self._computed(rows, pairs), [stored])
-            case Aggregate() | Join():
+            case Aggregate() | Join() | Union():
                 for slot in slots:
                     self._remember(name, slot, below[slot])
             case Source() | Sink():
