@@ -116,6 +116,10 @@ class Administration:
         """The views."""
         return self._list("/views", "views")
 
+    def functions(self) -> Listing:
+        """The functions in Python."""
+        return self._list("/functions", "functions")
+
     def sinks(self) -> Listing:
         """Where results go."""
         return self._list("/sinks", "sinks")

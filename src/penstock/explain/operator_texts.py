@@ -2,8 +2,8 @@
 
 In the graph a computed column is called after its expression (`c_` or `pane_` and ten digits), so that equal
 ones meet. Sinks say what their query calls them; that is carried back along the edges, to where the columns
-come from. What nobody has named loses its name where it is made, and is told by its kind elsewhere. A column of
-a join's right input, `right_t` where the left has a `t` as well, is `right.t`.
+come from. What nobody has named loses its name where it is made, and is told by its kind elsewhere. A column
+of a join's right input, `right_t` where the left has a `t` as well, is `right.t`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ the same function.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from penstock.model.operators import Aggregate, Join, Operator, Project, Select, Sink, Split
@@ -87,6 +87,16 @@ def called_by(operator: Operator) -> Iterator[str]:
 def calls_shown(text: str) -> str:
     """An expression for people: each call by the function's name."""
     return _CALL.sub(lambda found: f"{short_name(found[1])}(", text) if "@" in text else text
+
+
+def calls_renamed(text: str, rename: Callable[[str], str]) -> str:
+    """An expression in which functions have other names, at the same places and of the same types."""
+
+    def renamed(found: re.Match[str]) -> str:
+        name, at, rest = found[1].partition("@")
+        return f"`{rename(name)}{at}{rest}`("
+
+    return _CALL.sub(renamed, text) if "@" in text else text
 
 
 def _texts(operator: Operator) -> Iterable[str]:

@@ -8,7 +8,9 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from penstock.oracle.functions import gathered
 from penstock.sql.reading.statements import (
+    CreateFunction,
     CreateStream,
     CreateTable,
     CreateView,
@@ -58,15 +60,20 @@ Definition: TypeAlias = Stream | Table | View | SplitPart
 
 
 class Definitions:
-    """Everything that can stand in FROM, by name; upper and lower case are the same."""
+    """Everything that can stand in FROM, and aggregates in Python; upper and lower case are the same."""
 
     def __init__(self) -> None:
         self._known: dict[str, Definition] = {}
+        self._aggregates: dict[str, Sequence[str]] = {}
         self._streams = 0
 
     def find(self, name: str) -> Definition | None:
         """What a name stands for."""
         return self._known.get(name.lower())
+
+    def gathered(self, tree: exp.Expr) -> exp.Expr:
+        """A SELECT in which aggregates in Python take lists."""
+        return gathered(tree, self._aggregates)
 
     def take(self, statement: Statement) -> None:
         """Applies a statement, if it is about something that can stand in FROM."""
@@ -78,7 +85,10 @@ class Definitions:
             case CreateTable(name=name, schema=schema):
                 self._known.setdefault(name.lower(), Table(name, schema.names))
             case CreateView(name=name, select=select):
-                self._known.setdefault(name.lower(), View(name, select))
+                self._known.setdefault(name.lower(), View(name, self.gathered(select)))
+            case CreateFunction(function=function) if function.aggregate:
+                parameters = [field.name for field in function.parameters]
+                self._aggregates.setdefault(function.name.lower(), parameters)
             case SplitStream(source=source, outputs=outputs):
                 self._split(source, outputs)
             case Drop(kind="stream" | "table" | "view", name=name):

@@ -6,7 +6,8 @@ The SELECTs read temporary views that whoever runs them registers under the name
   watermark in microseconds that the row was behind at ingest, NULL for most), `__epoch BIGINT` (how often
   stored tables had changed when the row came in) and `__now TIMESTAMP` (what `now()` is for it);
 - a stored table has its declared columns and `__from BIGINT`, `__to BIGINT`: the row is there in the epochs
-  `__from <= epoch < __to`.
+  `__from <= epoch < __to`;
+- functions in Python have their names; aggregates end with `__of_rows`, and take a list of structs.
 
 When a query starts and stops is a matter of its life: the views hold the rows that it sees. The session's
 time zone must be UTC, as Penstock's is.
@@ -34,7 +35,7 @@ def translate(sql: str) -> dict[str, str]:
                         sql, statement.span, "a one-time query is not supported; its window is not known"
                     )
                 case CreateQuery(name=name, select=select):
-                    selects.setdefault(name, translated(sql, select, definitions))
+                    selects.setdefault(name, translated(sql, definitions.gathered(select), definitions))
                 case Drop(kind="query", name=name):
                     selects = {key: text for key, text in selects.items() if key.lower() != name.lower()}
         except Problem as problem:

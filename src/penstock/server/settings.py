@@ -202,6 +202,14 @@ class ConfinementSection(Section):
             live=True,
         ),
     ] = ()
+    functions: Annotated[
+        tuple[Path, ...],
+        *_setting(
+            kinds.several(kinds.path()),
+            "Directories below which modules with functions in Python must be; without any, there are none.",
+            live=True,
+        ),
+    ] = ()
 
 
 class RetentionSection(Section):

@@ -10,8 +10,18 @@ from typing import Protocol, assert_never
 
 from sqlglot import exp
 
-from penstock.model.functions import is_identity
-from penstock.model.operators import Join, Operator, Sink, Source
+from penstock.model.functions import calls_renamed, is_identity
+from penstock.model.operators import (
+    Aggregate,
+    Column,
+    Join,
+    Operator,
+    Project,
+    Select,
+    Sink,
+    Source,
+    Split,
+)
 from penstock.model.query import PlanNode, Query
 from penstock.sql.reading.statements import (
     AlterQuery,
@@ -102,7 +112,7 @@ def renamed_plan(query: Query, names: Names) -> Query:
     made: dict[int, PlanNode] = {}
     for node in query.root.post_order():
         children = tuple(made[id(child)] for child in node.children)
-        operator = _operator(node.operator, names)
+        operator = _calls(_operator(node.operator, names), names)
         made[id(node)] = replace(node, operator=operator, children=children, name=None)
     return replace(query, name=names.internal(query.name), root=made[id(query.root)])
 
@@ -115,6 +125,30 @@ def _operator(one: Operator, names: Names) -> Operator:
             return replace(one, query=names.internal(query))
         case Join(relation=str(relation), roster=False):
             return replace(one, relation=names.internal(relation))
+        case _:
+            return one
+
+
+def _calls(one: Operator, names: Names) -> Operator:
+    """The operator with other names for the functions in Python that it calls."""
+
+    def text(expression: str) -> str:
+        return calls_renamed(expression, names.internal)
+
+    def columns(those: tuple[Column, ...]) -> tuple[Column, ...]:
+        return tuple(replace(column, expression=text(column.expression)) for column in those)
+
+    match one:
+        case Select(predicate=predicate):
+            return replace(one, predicate=text(predicate))
+        case Split(conditions=conditions):
+            return replace(one, conditions=tuple(map(text, conditions)))
+        case Join(condition=condition):
+            return replace(one, condition=text(condition))
+        case Project(columns=computed) | Sink(columns=computed):
+            return replace(one, columns=columns(computed))
+        case Aggregate(aggregates=aggregates):
+            return replace(one, aggregates=columns(aggregates))
         case _:
             return one
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.engines.spark.engine import Engine
+from penstock.verify.functions import BatchFunctions
 
 
 def recorded(engine: Engine) -> dict[str, pa.Table]:
@@ -14,7 +15,10 @@ def recorded(engine: Engine) -> dict[str, pa.Table]:
 
 
 def evaluate(
-    spark: SparkSession, queries: dict[str, str], tables: dict[str, pa.Table]
+    spark: SparkSession,
+    queries: dict[str, str],
+    tables: dict[str, pa.Table],
+    functions: BatchFunctions | None = None,
 ) -> dict[str, pa.Table]:
     """What plain Spark makes of each query over those tables."""
     session = spark.newSession()
@@ -22,4 +26,6 @@ def evaluate(
     session.conf.set("spark.sql.shuffle.partitions", "2")
     for name, table in tables.items():
         session.createDataFrame(table).createOrReplaceTempView(f"`{name}`")
+    for name, function in (functions or {}).items():
+        session.udf.register(name, function)
     return {name: session.sql(sql).toArrow() for name, sql in queries.items()}

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from penstock.engines.spark.results.recording import OFFSET
 from penstock.engines.spark.steps.skipping import Skipped
 from penstock.verify.batch import evaluate
+from penstock.verify.functions import BatchFunctions
 
 
 def without(tables: dict[str, pa.Table], skipped: Sequence[Skipped]) -> dict[str, pa.Table]:
@@ -24,7 +25,11 @@ def without(tables: dict[str, pa.Table], skipped: Sequence[Skipped]) -> dict[str
 
 
 def unfounded(
-    spark: SparkSession, sql: str, tables: dict[str, pa.Table], skipped: Sequence[Skipped]
+    spark: SparkSession,
+    sql: str,
+    tables: dict[str, pa.Table],
+    skipped: Sequence[Skipped],
+    functions: BatchFunctions | None = None,
 ) -> str | None:
     """What is wrong with rows that a query left out: those that plain Spark can process alone."""
     for one in skipped:
@@ -32,7 +37,7 @@ def unfounded(
         if row.num_rows != 1:
             return f"row {one.offset} of stream '{one.stream}' was left out, but is not in the log"
         try:
-            evaluate(spark, {"": sql}, {**tables, one.stream: row})
+            evaluate(spark, {"": sql}, {**tables, one.stream: row}, functions)
         except PySparkException:
             continue
         return f"row {one.offset} of stream '{one.stream}' was left out, but does not fail alone"

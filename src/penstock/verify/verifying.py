@@ -19,6 +19,7 @@ from penstock.engines.spark.steps.skipping import Skipped
 from penstock.oracle.translate import translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
+from penstock.verify.functions import functions_of
 from penstock.verify.schedules import Schedule, Switch
 from penstock.verify.skipped import unfounded, without
 
@@ -43,7 +44,7 @@ def verify(
     progress: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Verdict]:
     """Runs the file under one schedule after the other; a verdict for each query of each run."""
-    wanted = translate(sql)
+    wanted, functions = translate(sql), functions_of(sql, base_dir)
     # What batch gives for a log and a query without some rows, and what is wrong with leaving these out.
     known: dict[object, tuple[pa.Table, str | None]] = {}
     for schedule in schedules:
@@ -58,11 +59,14 @@ def verify(
             name: tuple((one.stream, one.offset) for one in rows) for name, rows in ran.skipped.items()
         }
         new = {name: text for name, text in wanted.items() if (mark, name, left_out[name]) not in known}
-        whole = evaluate(spark, {name: text for name, text in new.items() if not left_out[name]}, tables)
+        all_rows = {name: text for name, text in new.items() if not left_out[name]}
+        whole = evaluate(spark, all_rows, tables, functions)
         for name, text in new.items():
             rows = ran.skipped[name]
-            theirs = whole[name] if not rows else evaluate(spark, {name: text}, without(tables, rows))[name]
-            known[mark, name, left_out[name]] = theirs, unfounded(spark, text, tables, rows)
+            theirs = whole.get(name)
+            if theirs is None:
+                theirs = evaluate(spark, {name: text}, without(tables, rows), functions)[name]
+            known[mark, name, left_out[name]] = theirs, unfounded(spark, text, tables, rows, functions)
         for name in wanted:
             theirs, wrong = known[mark, name, left_out[name]]
             found = ran.failures.get(name) or wrong or difference(ran.results[name], theirs)

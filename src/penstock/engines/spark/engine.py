@@ -17,7 +17,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,6 +30,8 @@ from penstock.control.machine import Control
 from penstock.control.recent_log import Excerpt
 from penstock.control.thread_plans import ThreadPlan
 from penstock.engines.spark.failing import Failing, reason_of
+from penstock.engines.spark.functions.annotations import declaration
+from penstock.engines.spark.functions.registry import Functions
 from penstock.engines.spark.ingest.feeder import Feed, Feeder
 from penstock.engines.spark.ingest.reading import MOST_ROWS
 from penstock.engines.spark.ingest.relations import Relations
@@ -67,6 +69,7 @@ from penstock.engines.spark.steps.skipping import Skipped
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.engines.spark.storage.store import MEMORY_BYTES, Store
 from penstock.errors import EngineError, PenstockError, closest
+from penstock.model.functions import PythonFunction
 from penstock.model.query import Query
 from penstock.plan import document
 from penstock.policies.registry import DEFAULT
@@ -74,10 +77,12 @@ from penstock.sql.binding.catalog import Catalog
 from penstock.sql.builder import literal
 from penstock.sql.difference import Changes, difference
 from penstock.sql.expressions.texts import quoted
-from penstock.sql.reading.statements import Statement
+from penstock.sql.reading.reader import read
+from penstock.sql.reading.statements import CreateFunction, Statement
 from penstock.sql.scoping import Scope, shown_answers, shown_errors
 from penstock.sql.session import Answer
 from penstock.sql.text.quantities import seconds
+from penstock.sql.users import users_of
 
 __all__ = ["Engine", "check_policy"]
 
@@ -87,6 +92,15 @@ POLICY = DEFAULT
 TRAIN_ROWS, TRAIN_BYTES, FIRST_ROWS = 200_000, 64 << 20, 16
 #: The share of processor time that samples may take, which tell operators of one job apart; 0 for none.
 PROFILING = SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class _Registered:
+    """A function of this program, and how it is declared."""
+
+    text: str
+    declared: PythonFunction
+    function: Callable[..., Any]
 
 
 class Engine:
@@ -138,6 +152,7 @@ class Engine:
         self._recuts = recuts  # whether the graph is cut anew as estimates drift
         self._feeding = self._opened = False
         self._unlogged: list[Ticket] = []  # of rows that were pushed before the engine ran
+        self._early: list[_Registered] = []  # functions that were registered before it was opened
 
     # --- life ---
 
@@ -158,6 +173,8 @@ class Engine:
         self._registrar.outputs.distributor.watch()
         if self._policy is not None and self._policy != self._coordinator.control.policy.text:
             self.use_policy(self._policy)
+        while self._early:
+            self._register(self._early.pop(0))
         return self
 
     def _open(self, undo: ExitStack) -> None:
@@ -176,6 +193,9 @@ class Engine:
         self._store = Store(self._root / "tables", self._memory)
         self._session = session.own(self._spark)
         self._unhush = session.hush(self._spark)
+        self._functions = Functions(self._session, [self._base], self._function_roots())
+        for registered in self._early:  # before what is restored calls them
+            self._functions.keep(registered.declared, registered.function)
         self._relations = Relations(self._store, self._base, self._tell)
         self._letters = DeadLetters(self._root / "dead-letters")
         self._deliveries = Deliveries(
@@ -196,7 +216,7 @@ class Engine:
             control,
             self._log,
             self._store,
-            Jobs(self._session, self._root / "jobs"),
+            Jobs(self._session, self._root / "jobs", self._functions),
             self._relations,
             self._deliveries,
             SharedQueries(self._log),
@@ -205,7 +225,7 @@ class Engine:
             keep_log=self._keep_log,
             tell=self._tell,
             profiling=self._profiling,
-            profiles=Jobs(self._session, self._root / "profiles"),
+            profiles=Jobs(self._session, self._root / "profiles", self._functions),
         )
         self._feeder = Feeder(
             self._store,
@@ -226,6 +246,7 @@ class Engine:
             self._coordinator,
             self._relations,
             self._deliveries,
+            self._functions,
             lambda: self._feeding,
             lambda feed: self._feeder.add(feed, check=False) if self._feeding else None,
             self._feeder.remove,
@@ -237,14 +258,20 @@ class Engine:
             lambda: self.catalog,
             self._registrar,
             self._call,
+            self._functions,
             self._confined(),
         )
         self._registrar.restore()
 
     def confine(self, confinement: Confinement | None) -> None:
-        """What new streams, tables and sinks may reach from now on; what there is goes on."""
+        """What new streams, tables, sinks and functions may reach from now on; what there is goes on."""
         self._confinement = confinement
+        self._functions.confine(self._function_roots())
         self._statements.confined = self._confined()
+
+    def _function_roots(self) -> tuple[Path, ...] | None:
+        """The directories of modules with functions; None: wherever Python finds them."""
+        return None if self._confinement is None else self._confinement.functions
 
     def without_places(self, text: str) -> str:
         """A text for whoever must not see where on this machine things are, if anybody must not."""
@@ -405,6 +432,58 @@ class Engine:
         given = ", ".join(f"`{key}` = {literal(value)}" for key, value in options.items())
         settings = f" OPTIONS ({given})" if options else ""
         self.execute(f"CREATE STREAM {quoted(name)} ({', '.join(parts)}) USING {format}{settings};")
+
+    def register(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        takes: Mapping[str, str] | None = None,
+        returns: str | None = None,
+        *,
+        aggregate: bool = False,
+        timeout: str | float | None = None,
+        memory: str | int | None = None,
+    ) -> None:
+        """Lets queries call a function of this program, which must give the same for the same arguments.
+
+        `takes` has the parameters with their types in SQL, in order, and `returns` that of the result, unless
+        annotations say them. It is sent to Spark's workers as it is now. A program that is started again
+        registers it again, best before it opens the engine: until then queries that call it fail.
+        """
+        text = declaration(
+            name, function, takes, returns, aggregate=aggregate, timeout=timeout, memory=memory
+        )
+        (statement,) = read(text)
+        assert isinstance(statement, CreateFunction)
+        one = _Registered(text, statement.function, function)
+        if self._opened:
+            self._register(one)
+        else:
+            self._early.append(one)
+
+    def _register(self, one: _Registered) -> None:
+        declared = one.declared
+        known = {name.lower(): function for name, function in self.catalog.functions.items()}
+        before = known.get(declared.name.lower())
+        if before == declared and users_of(self.catalog, "function", before.name):
+            self._again(one)
+        else:
+            gone = f"DROP FUNCTION {quoted(before.name)};\n" if before is not None else ""
+            with self._functions.offered(declared, one.function):
+                self._statements.execute(gone + one.text)
+
+    def _again(self, one: _Registered) -> None:
+        """What the program had registered before it was started again."""
+        if not self._functions.has_body(one.declared):
+            self._functions.keep(one.declared, one.function)
+        elif not self._functions.has_body(one.declared, one.function):
+            users = users_of(self.catalog, "function", one.declared.name)
+            raise EngineError(
+                f"function '{one.declared.name}' is called by {users[0]}, and would be another from now on; "
+                "drop that first"
+            )
+        self._functions.follow([one.declared])
+        self._call(lambda: self._registrar.resume_callers(one.declared.identity))
 
     @property
     def catalog(self) -> Catalog:

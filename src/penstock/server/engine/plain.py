@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from penstock.model.functions import PythonFunction, called
 from penstock.model.query import PlanNode, Query
 from penstock.model.schema import Schema
 from penstock.plan.document import write
@@ -69,6 +70,7 @@ def catalog(known: Catalog) -> dict[str, dict[str, dict[str, Any]]]:
         "streams": {name: _stream(one) for name, one in known.streams.items()},
         "tables": {name: _table(one) for name, one in known.tables.items()},
         "views": {name: _view(one) for name, one in known.views.items()},
+        "functions": {name: _function(one, known) for name, one in known.functions.items()},
         "sinks": {name: _sink(one) for name, one in known.sinks.items()},
         "queries": {name: _query(one, known) for name, one in known.queries.items()},
         "partitions": {name: asdict(one) for name, one in known.partitions.items()},
@@ -101,6 +103,18 @@ def _table(one: Table) -> dict[str, Any]:
 def _view(one: View) -> dict[str, Any]:
     node = one.relation.node
     return {"columns": [] if node is None else _columns_of(node), "reads": sorted(one.of)}
+
+
+def _function(one: PythonFunction, known: Catalog) -> dict[str, Any]:
+    return {
+        "parameters": [{"name": field.name, "type": field.type} for field in one.parameters],
+        "returns": one.returns,
+        "aggregate": one.aggregate,
+        "target": one.target,
+        "timeout_s": one.timeout_s,
+        "memory_bytes": one.memory_bytes,
+        "called_by": [name for name, query in known.queries.items() if one.identity in called(query.root)],
+    }
 
 
 def _sink(one: Delivery) -> dict[str, Any]:

@@ -67,6 +67,7 @@ def confinement_of(settings: Settings) -> Confinement:
         spark=spark,
         kafka_servers=frozenset(asked.kafka_servers) if "kafka" in formats else frozenset(),
         sinks=sinks,
+        functions=asked.functions,
     )
 
 

@@ -2,7 +2,8 @@
 
     viewer    reads: GET; SHOW, DESCRIBE, EXPLAIN
     operator  also changes things of its own namespace: streams, tables, views, queries, sinks, rows, grants
-    admin     also what is the whole engine's: policy, scheduling, partitions, namespaces, tokens, audit
+    admin     also what is the whole engine's: policy, scheduling, partitions, namespaces, tokens, audit;
+              and functions in Python
 
 Each role may do all that those before it may.
 """
@@ -17,6 +18,7 @@ from penstock.errors import AccessError
 from penstock.sql.reading.statements import (
     AlterQuery,
     AlterStream,
+    CreateFunction,
     CreatePlanned,
     CreateQuery,
     CreateSink,
@@ -66,6 +68,8 @@ def needed_role(statement: Statement) -> Role:
         case Show() | Describe() | Explain():
             return Role.VIEWER
         case SetPolicy() | SetScheduling() | SetPartition() | Drop(kind="partition"):
+            return Role.ADMIN
+        case CreateFunction() | Drop(kind="function"):  # code that runs as the server does
             return Role.ADMIN
         case CreateStream() | CreateTable() | CreateView() | SplitStream() | CreateQuery() | CreateSink():
             return Role.OPERATOR
@@ -150,6 +154,7 @@ ENDPOINTS: tuple[Endpoint, ...] = (
             ("GET", "/queries/{query}/skipped", _V),
             ("GET", "/tables", _V),
             ("GET", "/views", _V),
+            ("GET", "/functions", _V),
             ("GET", "/sinks", _V),
             ("GET", "/partitions", _V),
             ("PUT", "/partitions/{partition}", _A),

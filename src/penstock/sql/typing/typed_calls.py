@@ -105,10 +105,11 @@ def known_function(node: exp.Anonymous) -> Function:
     if name in _WITH_UNIT and len(node.expressions) == 3:
         name = _WITH_UNIT[name]
     function = find(name)
-    if function is None and name in ELSEWHERE:
-        raise TypeProblem(node, f"there is no function '{node.name}' here; {ELSEWHERE[name]}")
+    plain = name.rpartition(".")[2]  # in a namespace what is none of Spark's has the engine's name
+    if function is None and plain in ELSEWHERE:
+        raise TypeProblem(node, f"there is no function '{node.name}' here; {ELSEWHERE[plain]}")
     if function is None:
-        near = closest(name, names()) or " Functions are Spark's."
+        near = closest(plain, names()) or " Functions are Spark's."
         raise TypeProblem(node, f"there is no function '{node.name}'.{near}")
     return function
 

@@ -1,4 +1,5 @@
 """The network of operators as a picture, and the figures in it. Pure.
 
-`drawing` has boxes and lines, `readings` what is measured of them; names are people's: `explain.operator_texts`.
+`drawing` has boxes and lines, `readings` what is measured of them; names are people's, by
+`explain.operator_texts`.
 """

@@ -6,18 +6,19 @@ import os
 import pickle
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 from pyspark import cloudpickle
-from pyspark.sql import SparkSession
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import DataType, StructType
 
-from penstock.engines.spark.functions import worker
+from penstock.engines.spark.functions import limits, worker
 from penstock.engines.spark.session.session import is_local
 from penstock.engines.spark.session.spark_errors import as_step_errors
 from penstock.errors import EngineError, FunctionError, StepError
@@ -26,85 +27,96 @@ from penstock.model.functions import PythonFunction
 #: Of a session with functions: a worker that crashes leaves a note, which says whose call it was in.
 SETTINGS = {"spark.sql.execution.pyspark.udf.faulthandler.enabled": "true"}
 
-# Workers on other machines need not have Penstock for it.
-cloudpickle.register_pickle_by_value(worker)
+for _module in (limits, worker):  # workers on other machines need not have Penstock
+    cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]
 
 
 class Functions:
     """The functions of one session. Changed by one thread at a time; any thread may run what calls them."""
 
     def __init__(
-        self, session: SparkSession, paths: Sequence[Path], modules: Sequence[str] | None = None
+        self, session: SparkSession, paths: Sequence[Path] = (), roots: Sequence[Path] | None = None
     ) -> None:
-        """Modules are looked for where Python does, and then in `paths`; with `modules` only those may be."""
-        self._session, self._paths, self.modules = session, tuple(paths), modules
-        self._callables: dict[str, tuple[PythonFunction, bytes]] = {}
+        """Modules are looked for where Python does, and then in `paths`; with `roots` in nothing else."""
+        self._session, self._paths, self._roots = session, tuple(paths), roots
+        self._bodies: dict[str, tuple[PythonFunction, bytes]] = {}
         self._known: dict[str, PythonFunction] = {}
-        #: Another number whenever a name may mean something else.
+        #: How often an identity has come to mean something else; jobs prepared before call the former.
         self.version = 0
         self._begun = False
 
-    def allow(self, modules: Sequence[str] | None) -> None:
-        """Which modules new functions may be of, from now on."""
-        self.modules = modules
+    def confine(self, roots: Sequence[Path] | None) -> None:
+        """Below which directories the modules of new functions must be; None: anywhere."""
+        self._roots = roots
+
+    @contextmanager
+    def offered(self, function: PythonFunction, body: Callable[..., Any]) -> Iterator[None]:
+        """What a program registers; it stays unless what is done within raises."""
+        before = self._bodies.get(function.name)
+        self.keep(function, body)
+        try:
+            yield
+        except BaseException:
+            self._bodies.pop(function.name)
+            if before is not None:
+                self._bodies[function.name] = before
+            raise
 
     def keep(self, function: PythonFunction, body: Callable[..., Any]) -> None:
-        """What a program has registered; `follow` lets Spark know."""
-        try:
-            pickled = cloudpickle.dumps(body)
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            raise EngineError(
-                f"function '{function.name}' cannot be sent to Spark's workers ({error}); let it use no open "
-                "files, connections or locks, or name it by its module: 'module:function'"
-            ) from None
-        self._callables[function.name] = function, pickled
+        """A function's body; `follow` lets Spark know."""
+        self._bodies[function.name] = function, _pickled(function.name, body)
         self._known.pop(function.name, None)
 
-    def has_body(self, function: PythonFunction) -> bool:
-        """Whether a program has registered it since the engine began."""
-        return self._callables.get(function.name, (None,))[0] == function
+    def has_body(self, function: PythonFunction, body: Callable[..., Any] | None = None) -> bool:
+        """Whether a program has registered it since the engine began, as that very body if one is given."""
+        kept = self._body(function)
+        return kept is not None and (body is None or kept == _pickled(function.name, body))
 
     def follow(self, functions: Iterable[PythonFunction]) -> None:
-        """Spark knows these from now on. Who is not among them any more stays known: nothing new can call it."""
+        """Spark knows these from now on. Others stay known: nothing new can call them."""
         for function in functions:
             if self._known.get(function.name) != function:
-                self._make(function)
+                made = self._udf(self._worker(function), function.returns)
+                self._session.udf.register(function.identity, made)
                 self._known[function.name] = function
                 self.version += 1
 
     def try_out(self, function: PythonFunction) -> None:
-        """Loads a function in a worker, and calls it for no rows; FunctionError says why it cannot be used."""
-        self._make(function)
-        columns = ", ".join(f"CAST(NULL AS {type_}) AS c{n}" for n, type_ in enumerate(function.takes))
-        names = ", ".join(f"c{n}" for n in range(len(function.takes)))
-        text = f"SELECT `{function.identity}`({names}) AS found FROM (SELECT {columns} FROM range(0, 1)) WHERE TRUE"
+        """Loads a function in a worker without calling it; FunctionError says why it cannot be used."""
+        made = self._udf(self._worker(function).try_out, "boolean")
+        nothing: DataFrame = self._session.range(0, 1, 1, 1)
         try:
             with as_step_errors():
-                self._session.sql(text).toArrow()
+                nothing.select(made("id")).collect()
         except FunctionError:
             raise
         except StepError as error:
             raise FunctionError(f"function '{function.name}' cannot be used: {error}") from error
 
-    def _make(self, function: PythonFunction) -> None:
-        self._begin()
-        _, pickled = self._callables.get(function.name, (None, None))
-        body = worker.Worker(
+    def _body(self, function: PythonFunction) -> bytes | None:
+        known, pickled = self._bodies.get(function.name, (None, b""))
+        return pickled if known == function else None
+
+    def _worker(self, function: PythonFunction) -> worker.Worker:
+        confined = self._roots is not None and function.target is not None
+        return worker.Worker(
             function.name,
             function.target,
-            pickled if self.has_body(function) else None,
-            [self._arrow(type_) for type_ in function.takes],
-            self._arrow(function.returns),
+            self._body(function),
+            [_arrow(type_) for type_ in function.takes],
+            _arrow(function.returns),
             aggregate=function.aggregate,
             timeout_s=function.timeout_s,
             memory_bytes=function.memory_bytes,
             paths=self._search_paths(),
-            modules=self.modules if function.target is not None else None,
+            roots=[str(root.resolve()) for root in self._roots or ()] if confined else None,
         )
+
+    def _udf(self, body: Callable[..., Any], returns: str) -> Any:
+        self._begin()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # it would have types in annotations, which a wrapper has not
-            made = arrow_udf(body, self._spark_type(function.returns), ArrowUDFType.SCALAR)
-        self._session.udf.register(function.identity, made)
+            return arrow_udf(body, _spark_type(returns), ArrowUDFType.SCALAR)
 
     def _begin(self) -> None:
         """What the session needs before its first function."""
@@ -119,14 +131,30 @@ class Functions:
 
     def _search_paths(self) -> list[str]:
         """On this machine also where this program finds its modules, next to its script above all."""
+        if self._roots is not None:
+            return [str(root.resolve()) for root in self._roots]
         ours = [str(path.resolve()) for path in self._paths]
-        if self.modules is not None or not is_local(self._session):
+        if not is_local(self._session):
             return ours
         return [*ours, *(os.path.abspath(path) for path in sys.path if not path.endswith(".zip"))]
 
-    def _spark_type(self, text: str) -> DataType:
-        found = StructType.fromDDL(f"v {text}")
-        return found["v"].dataType
 
-    def _arrow(self, text: str) -> pa.DataType:
-        return to_arrow_type(self._spark_type(text), timezone="UTC")
+def _pickled(name: str, body: Callable[..., Any]) -> bytes:
+    try:
+        pickled: bytes = cloudpickle.dumps(body)  # type: ignore[no-untyped-call]
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise EngineError(
+            f"function '{name}' cannot be sent to Spark's workers ({error}); let it use no open files, "
+            "connections or locks, or name it by its module: 'module:function'"
+        ) from None
+    return pickled
+
+
+def _spark_type(text: str) -> DataType:
+    struct = StructType.fromDDL(f"v {text}")
+    assert isinstance(struct, StructType)
+    return struct.fields[0].dataType
+
+
+def _arrow(text: str) -> pa.DataType:
+    return to_arrow_type(_spark_type(text), timezone="UTC")

@@ -33,7 +33,7 @@ from penstock.engines.spark.steps.steps import Known, Result, UnitRunner
 from penstock.engines.spark.steps.units import alone
 from penstock.engines.spark.storage.records import StoredBatch
 from penstock.engines.spark.storage.store import Ref, Store
-from penstock.errors import PenstockError, StepError
+from penstock.errors import FunctionError, PenstockError, StepError
 from penstock.model.batch import Batch
 from penstock.model.graph import Graph, Port
 from penstock.plan.sharing import merge
@@ -226,7 +226,7 @@ class Workers:
         try:
             return runner.run(command.takes, known)
         except StepError as error:
-            if runner.skips is None:
+            if runner.skips is None or (isinstance(error, FunctionError) and error.limit):
                 raise
             before = len(in_train(command.takes, runner.left_out))
             found, explained = search(runner, command.takes, runner.skips, runner.left_out)

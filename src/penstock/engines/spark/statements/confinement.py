@@ -1,4 +1,4 @@
-"""What streams, tables and sinks may reach when not everybody who creates them may do all that we may.
+"""What streams, tables, sinks and functions may reach when not all who create them may do what we may.
 
 Paths stay below configured roots, whatever links and `..` they go through, and out of the engine's own state.
 Formats and Spark's options come from an allow-list: many a source of Spark's opens sockets or reads files by
@@ -17,7 +17,8 @@ from glob import escape, glob, has_magic
 from pathlib import Path
 from typing import TypeVar
 
-from penstock.errors import PenstockError, SinkError, SourceError, SqlError
+from penstock.errors import FunctionError, PenstockError, SinkError, SourceError, SqlError
+from penstock.model.functions import PythonFunction
 from penstock.sql.binding.catalog import Catalog, Delivery, Stream, Table
 
 #: Options of ours that are paths, and those that are names of files within one.
@@ -53,7 +54,8 @@ class Confinement:
 
     `roots` are for all namespaces, but for those that have some of their own in `roots_of`. Kafka may be
     read if there are `kafka_servers`, each `host:port`, and only these. `spark` says which of Spark's formats
-    may be read, each with its options; one that is a path must be called `path`.
+    may be read, each with its options; one that is a path must be called `path`. Modules of functions in
+    Python are below `functions`, or there are none.
     """
 
     roots: tuple[Path, ...] = ()
@@ -62,6 +64,7 @@ class Confinement:
     spark: Mapping[str, frozenset[str]] = field(default_factory=lambda: SPARK)
     kafka_servers: frozenset[str] = frozenset()
     sinks: frozenset[str] = SINKS
+    functions: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,8 @@ class Confined:
             self._check_input(table, f"table '{table.name}'", namespace)
         for sink in _changed(before.sinks, after.sinks):
             self._check_sink(sink, namespace)
+        for function in _changed(before.functions, after.functions):
+            self._check_function(function)
 
     def hidden(self, text: str) -> str:
         """A text without the places of this machine that only its configuration names."""
@@ -137,6 +142,19 @@ class Confined:
             if problem:
                 raise SinkError(f"sink '{sink.name}', option '{name}': {problem}")
 
+    def _check_function(self, function: PythonFunction) -> None:
+        """Whether there may be any; where its module is, the workers find when they load it."""
+        if not self.rules.functions:
+            raise FunctionError(
+                f"function '{function.name}': this server has no functions in Python; name directories of "
+                "modules in the setting confinement.functions"
+            )
+        if function.target is None:
+            raise FunctionError(
+                f"function '{function.name}': nobody can register one from afar; say where it is: "
+                "AS 'module:function'"
+            )
+
     def _problem(self, written: str, namespace: str | None) -> str:
         """What is wrong with a path, as it was written; nothing if it may be used."""
         if ":/" in written or written.lower().startswith("file:"):
@@ -170,7 +188,7 @@ class Confined:
         return self.rules.roots_of.get(namespace or "default", self.rules.roots)
 
     def _all_roots(self) -> Iterator[Path]:
-        yield from self.rules.roots
+        yield from (*self.rules.roots, *self.rules.functions)
         for roots in self.rules.roots_of.values():
             yield from roots
 
@@ -184,6 +202,7 @@ def as_known(after: Catalog, known: Catalog) -> Catalog:
         streams=_same(after.streams, known.streams),
         tables=_same(after.tables, known.tables),
         sinks=_same(after.sinks, known.sinks),
+        functions=_same(after.functions, known.functions),
     )
 
 

@@ -25,6 +25,7 @@ from penstock.control.sharing.records import (
     Resume,
     Stop,
 )
+from penstock.engines.spark.functions.registry import Functions
 from penstock.engines.spark.ingest.feeder import Feed
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.results.delivery import Deliveries
@@ -51,6 +52,7 @@ from penstock.engines.spark.statements.statements import (
 )
 from penstock.engines.spark.storage.commit_log import CommitLog
 from penstock.errors import PenstockError, PolicyError, QueryError, closest
+from penstock.model.functions import called as functions_called
 from penstock.model.qos import QoS
 from penstock.model.query import Query
 from penstock.plan import document
@@ -91,6 +93,7 @@ class Registrar:
         coordinator: Coordinator,
         relations: Relations,
         deliveries: Deliveries,
+        functions: Functions,
         is_feeding: Callable[[], bool],
         opened: Callable[[Feed], None],
         closed: Callable[[str], None],
@@ -101,6 +104,7 @@ class Registrar:
         `opened` hears of each stream that is read for the first time, `closed` of one that is no more.
         """
         self._log, self._coordinator, self._relations = log, coordinator, relations
+        self._functions = functions
         self.inputs = Inputs(places, spark, log, relations, is_feeding, opened, closed)
         self.dropping = Dropping(log, coordinator, self.inputs)
         distributor = Distributor(places.out, places.format, coordinator, log, deliveries, tell)
@@ -365,6 +369,13 @@ class Registrar:
         """Lets a query go on."""
         self._ask(name, Resume())
 
+    def resume_callers(self, identity: str) -> None:
+        """Queries that failed and call a function go on, since it is another now."""
+        for name in self._coordinator.failures:
+            query = self.catalog.queries.get(name)
+            if query is not None and identity in functions_called(query.root):
+                self.resume(name)
+
     def run_apart(self, name: str, *, apart: bool | None) -> None:
         """Somebody wants a query to run apart, or not to; None leaves it to the policy."""
         self._ask(name, PreferApart(apart))
@@ -408,6 +419,7 @@ class Registrar:
         coordinator = self._coordinator
         for sql, at_s, namespace in self._log.statements():
             self._replay(sql, at_s, Scope(namespace, accepted=True) if namespace is not None else None)
+        self._functions.follow(self.catalog.functions.values())
         with self._log.transaction():
             take_over(self._log, self._plans)
         stood = recovery.stood(self._log)

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
+from penstock.engines.spark.functions.registry import Functions
 from penstock.engines.spark.results.sinks import registry as sinks
 from penstock.engines.spark.results.sinks.base import Sink
 from penstock.engines.spark.results.sinks.columns import result_columns
@@ -30,7 +31,7 @@ from penstock.engines.spark.statements.checks import check
 from penstock.engines.spark.statements.confinement import Confined, reworded
 from penstock.engines.spark.statements.inputs import Inputs, NewInputs
 from penstock.engines.spark.statements.outputs import Places
-from penstock.errors import EngineError, PenstockError, QueryError, SinkError, SourceError
+from penstock.errors import EngineError, FunctionError, PenstockError, QueryError, SinkError, SourceError
 from penstock.model.estimates import Estimates
 from penstock.model.query import Query
 from penstock.plan import document
@@ -40,6 +41,7 @@ from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import (
     AlterQuery,
     AlterStream,
+    CreateFunction,
     CreatePlanned,
     CreateQuery,
     CreateStream,
@@ -153,7 +155,7 @@ class Asked:
         return [(one.statement, one.answer.query) for one in self.steps if one.answer.query is not None]
 
     def new(self, kind: str) -> Mapping[str, Any]:
-        """The streams, tables or sinks that the text creates and does not drop again."""
+        """The streams, tables, sinks or functions that the text creates and does not drop again."""
         before, after = getattr(self.before, kind), getattr(self.after, kind)
         known = {} if kind != "streams" else self.altered_streams
         return {name: one for name, one in after.items() if before.get(name) is not one and name not in known}
@@ -186,9 +188,10 @@ class Statements:
         catalog: Callable[[], Catalog],
         planner: Planner,
         commit: Callable[[Callable[[], Any]], Any],
+        functions: Functions,
         confined: Confined | None = None,
     ) -> None:
-        self._places, self._inputs, self._catalog = places, inputs, catalog
+        self._places, self._inputs, self._catalog, self._functions = places, inputs, catalog, functions
         self._planner, self._commit, self.confined = planner, commit, confined
         self._one_at_a_time = threading.Lock()
 
@@ -242,10 +245,11 @@ class Statements:
         if self.confined is not None:
             try:
                 self.confined.check(before, after, namespace)
-            except (SourceError, SinkError) as problem:
+            except (SourceError, SinkError, FunctionError) as problem:
                 raise error(sql, statement.span, str(problem)) from None
 
     def _prepared(self, asked: Asked, undo: ExitStack) -> Prepared:
+        self._try_functions(asked)
         queries = [*asked.created.values(), *asked.altered]
         inputs = self._inputs.prepare(
             asked.new("streams"), asked.new("tables"), queries, asked.after, asked.altered_streams, undo
@@ -261,6 +265,24 @@ class Statements:
                 said = str(problem)
                 raise SinkError(said if f"'{name}'" in said else f"sink '{name}': {said}") from problem
         return Prepared(asked, inputs, made)
+
+    def _try_functions(self, asked: Asked) -> None:
+        """Each new function is loaded in a worker; Spark knows it then, whatever becomes of the text."""
+        new = asked.new("functions")
+        for one in asked.steps:
+            function = new.get(one.statement.name) if isinstance(one.statement, CreateFunction) else None
+            if function is None:
+                continue
+            try:
+                if function.target is None and not self._functions.has_body(function):
+                    raise FunctionError(
+                        f"function '{function.name}' is REGISTERED, but no program has; call "
+                        "engine.register, or say where it is: AS 'module:function'"
+                    )
+                self._functions.try_out(function)
+            except FunctionError as problem:
+                raise error(asked.sql, one.statement.span, str(problem)) from problem
+        self._functions.follow(new.values())
 
     def _applied(self, prepared: Prepared) -> list[Answer]:
         until_s = time.monotonic() + PATIENCE_S

@@ -25,6 +25,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 
+from penstock.engines.spark.functions.registry import Functions
 from penstock.engines.spark.operators.base import Released, quote
 from penstock.engines.spark.session.session import is_alive, is_local
 from penstock.engines.spark.session.spark_errors import as_step_errors
@@ -47,8 +48,9 @@ _MOST_IDLE = 200
 class Jobs:
     """Prepared jobs, by what they do."""
 
-    def __init__(self, spark: SparkSession, root: Path) -> None:
+    def __init__(self, spark: SparkSession, root: Path, functions: Functions | None = None) -> None:
         self.spark = self._spark = spark
+        self._functions = functions or Functions(spark)
         self._root = root
         self._local = is_local(spark)
         self._lock = threading.Lock()
@@ -70,7 +72,8 @@ class Jobs:
         number = next(_SERIAL)
         if not self._local:
             return SentJob(self._spark, released, number, together=together)
-        return FileJob(self._spark, released, number, self._root / str(number), together=together)
+        root = self._root / str(number)
+        return FileJob(self._spark, released, number, root, self._functions, together=together)
 
     def give_back(self, job: Job) -> None:
         """A job that its unit needs no more; after a change of cut and back another will want the same."""
@@ -136,10 +139,19 @@ class FileJob(Job):
     """Inputs in files that are replaced."""
 
     def __init__(
-        self, spark: SparkSession, released: Released, number: int, root: Path, *, together: bool
+        self,
+        spark: SparkSession,
+        released: Released,
+        number: int,
+        root: Path,
+        functions: Functions,
+        *,
+        together: bool,
     ) -> None:
         super().__init__(spark, released, number, together=together)
         self._root = root
+        self._functions, self._calls = functions, "@" in released.sql
+        self._version = 0  # of the functions that the plan calls
         self._planned: DataFrame | None = None
         self._types: list[list[pa.DataType]] = []
         self._reusable = True
@@ -155,6 +167,8 @@ class FileJob(Job):
         types = [table.schema.types for table in given.values()]
         if types != self._types:  # the same text may be about other types when another unit takes it over
             self._planned, self._types = None, types
+        if self._calls and self._version != self._functions.version:
+            self._planned, self._version = None, self._functions.version
         began_s = time.perf_counter()
         frame = self._planned or self._plan(given)
         planned_s = time.perf_counter()

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from penstock.control.commands import Take
 from penstock.engines.spark.steps.bisection import MOST_TRIES, failing_rows
-from penstock.errors import StepError
+from penstock.errors import FunctionError, StepError
 from penstock.model.batch import Batch
 from penstock.model.graph import Edge, Port
 
@@ -89,6 +89,8 @@ def search(
             try:
                 runner.enter(edges, rows.slice(start, end - start), epoch)
             except StepError as error:
+                if isinstance(error, FunctionError) and error.limit:
+                    raise  # what took too long once may not the next time: no row is at fault
                 return str(error)
             return None
 

@@ -39,6 +39,13 @@ async def list_views(caller: CallerOf, backend: BackendOf) -> list[dict[str, Any
     return [{**one, "reads": [caller.plain(name) for name in one["reads"]]} for one in found]
 
 
+@router.get("/functions")
+async def list_functions(caller: CallerOf, backend: BackendOf) -> list[dict[str, Any]]:
+    """The functions in Python, and which queries call them."""
+    found = await _listed("functions", caller, backend)
+    return [{**one, "called_by": [caller.plain(name) for name in one["called_by"]]} for one in found]
+
+
 @router.get("/sinks")
 async def list_sinks(caller: CallerOf, backend: BackendOf) -> list[dict[str, Any]]:
     """Where results go beside the server's own files."""
