@@ -63,7 +63,7 @@ def test_an_error_in_sql_has_its_place(client: Client) -> None:
 
 #: What only an engine in one's own process can do, and why.
 ENGINES_OWN = {
-    "code does not travel": {"on_result", "push_then"},
+    "code does not travel": {"on_result", "push_then", "register"},
     "the server does it": {
         "open", "start", "run", "pause", "end_all", "check", "drained", "confine", "keep_control_log",
     },
