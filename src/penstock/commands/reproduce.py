@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+import json
+import logging
+import signal
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from penstock.commands.console import Json, err, out, print_json, progress_of
-from penstock.errors import ExperimentError
+from penstock.errors import ExperimentError, PenstockError
 
 if TYPE_CHECKING:
-    from penstock.experiments.on_spark.predicting import Comparison
+    from penstock.experiments.on_spark.comparing import Comparison
     from penstock.experiments.on_spark.sweeping import Reproduced
     from penstock.experiments.report import Report, Settings
+
+#: Runs one of the experiments that were asked for.
+Run: TypeAlias = "Callable[[Settings], Reproduced]"
 
 
 class Where(StrEnum):
@@ -27,6 +35,21 @@ class Where(StrEnum):
 
     sim = "sim"
     spark = "spark"
+
+
+#: Where figures go if nothing is said, so that those of one do not replace those of the other.
+_FOLDERS = {Where.sim: Path("out"), Where.spark: Path("out/spark")}
+
+
+@dataclass(slots=True)
+class _Outcomes:
+    """What came of all experiments so far, by id."""
+
+    reports: list[Report] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    compared: dict[str, Comparison] = field(default_factory=dict)
+    skipped: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 def reproduce(
@@ -40,49 +63,51 @@ def reproduce(
     compare: Annotated[
         bool, typer.Option("--compare", help="On Spark: what virtual time had predicted beside it.")
     ] = False,
-    to: Annotated[Path, typer.Option("--out", help="Where the figures go.")] = Path("out"),
+    to: Annotated[
+        Path | None,
+        typer.Option("--out", help="Where figures and JSON go.", show_default="out, on Spark out/spark"),
+    ] = None,
     as_json: Json = False,
     check: Annotated[bool, typer.Option("--check", help="Exit 1 if a published claim is not held.")] = False,
 ) -> None:
     """Runs a paper's experiment in virtual time or on Spark, draws its figure, holds its claims against it.
 
+    What --json prints is in the folder of the figures, too: ID.json, or all.json. Of `all`, one that fails
+    leaves the others; exit status 1 then.
+
     IDs: IDS. Which claims are known to be held, and which were fitted: docs/experiments.md.
     """
-    from penstock.experiments.figures import check_folder, save
+    from penstock.experiments.figures import check_folder
 
     if compare and engine is not Where.spark:
         raise ExperimentError("--compare holds virtual time against Spark; write --engine spark with it")
     runs = _on_spark(experiment) if engine is Where.spark else _simulated(experiment)
-    check_folder(to)
-    reports: list[Report] = []
-    compared: dict[str, Comparison] = {}
-    skipped: dict[str, str] = {}
+    folder = to or _FOLDERS[engine]
+    check_folder(folder)
+    outcomes, is_all = _Outcomes(), experiment == "all"
     simulated: dict[Hashable, Mapping[str, float]] = {}
     with runs as chosen:
         for id_, run in chosen.items():
+            began = time.monotonic()
             try:
                 with progress_of(id_) as progress:
                     found = run(_settings(quick, seed, progress, simulated))
-            except ExperimentError as error:
-                if experiment != "all":
+                outcomes.reports.append(found.report)
+                outcomes.seconds[id_] = round(time.monotonic() - began, 1)
+                if compare and found.comparison is not None:
+                    outcomes.compared[id_] = found.comparison
+                _put_down(id_, outcomes, folder, as_json=as_json)
+            except Exception as error:  # one that fails leaves the others
+                if not is_all:
                     raise
-                skipped[id_] = str(error)
-                err.print(f"[yellow]{id_} skipped:[/] {error}", highlight=False)
-                continue
-            reports.append(found.report)
-            if compare and found.comparison is not None:
-                compared[id_] = found.comparison
-            picture = save(reports[-1], to)
-            if not as_json:
-                _show(reports[-1], picture)
-                if id_ in compared:
-                    _show_comparison(compared[id_])
-    if compared:
-        _save_scatter(compared, to, as_json=as_json)
+                _set_aside(id_, error, engine, outcomes)
+            document = _document(experiment, outcomes, quick=quick)
+            _write(document, folder / f"{experiment}.json")
+    if outcomes.compared:
+        _compare(outcomes.compared, folder, as_json=as_json)
     if as_json:
-        shown = [_json(report, quick, compared.get(report.id)) for report in reports]
-        print_json(shown[0] if experiment != "all" else {"experiments": shown, "skipped": skipped})
-    _conclude(reports, skipped, total=experiment == "all" and not as_json, check=check)
+        print_json(document)
+    _conclude(outcomes, total=is_all and not as_json, check=check)
 
 
 def _settings(
@@ -93,8 +118,29 @@ def _settings(
     return Settings(quick, seed, progress, simulated)
 
 
+def _put_down(id_: str, outcomes: _Outcomes, folder: Path, *, as_json: bool) -> None:
+    """Draws the last report, and shows it."""
+    from penstock.experiments.figures import save
+
+    report = outcomes.reports[-1]
+    picture = save(report, folder)
+    if not as_json:
+        _show(report, picture, outcomes.seconds[id_])
+        if id_ in outcomes.compared:
+            _show_comparison("virtual time beside Spark", outcomes.compared[id_])
+
+
+def _set_aside(id_: str, error: Exception, engine: Where, outcomes: _Outcomes) -> None:
+    """In virtual time one that cannot run as asked lacks its data; whatever else fails has failed."""
+    skipped = engine is Where.sim and isinstance(error, ExperimentError)
+    why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+    (outcomes.skipped if skipped else outcomes.failed)[id_] = why
+    said = "[yellow]{} skipped:[/] {}" if skipped else "[bold red]{} failed:[/] {}"
+    err.print(said.format(id_, escape(why)), highlight=False, soft_wrap=True)
+
+
 @contextmanager
-def _simulated(experiment: str) -> Iterator[dict[str, Any]]:
+def _simulated(experiment: str) -> Iterator[Mapping[str, Run]]:
     """What runs each experiment that was asked for, in virtual time."""
     from penstock.experiments.catalogue import EXPERIMENTS, find
     from penstock.experiments.on_spark.sweeping import Reproduced
@@ -110,7 +156,7 @@ def _simulated(experiment: str) -> Iterator[dict[str, Any]]:
 
 
 @contextmanager
-def _on_spark(experiment: str) -> Iterator[dict[str, Any]]:
+def _on_spark(experiment: str) -> Iterator[Mapping[str, Run]]:
     """The same on one Spark, which is stopped in the end."""
     from penstock.engines.spark.session import session
     from penstock.experiments.on_spark.catalogue import EXPERIMENTS, find
@@ -119,6 +165,8 @@ def _on_spark(experiment: str) -> Iterator[dict[str, Any]]:
     chosen = {id_: find(id_) for id_ in ids}
     spark = session.make()
     session.hush(spark)
+    signal.signal(signal.SIGINT, _stop_quietly)  # Spark's own calls Spark, in the midst of another call
+    signal.signal(signal.SIGTERM, _stop_quietly)
     try:
 
         def run(id_: str, settings: Settings) -> Reproduced:
@@ -129,21 +177,51 @@ def _on_spark(experiment: str) -> Iterator[dict[str, Any]]:
         spark.stop()
 
 
-def _json(report: Report, quick: bool, comparison: Comparison | None) -> dict[str, Any]:
-    found = report.as_json() | {"quick": quick}
-    return found | {"comparison": comparison.as_json()} if comparison is not None else found
+def _stop_quietly(*_: object) -> NoReturn:
+    """A call of Spark's that this breaks off would be logged with all that it was in."""
+    logging.disable(logging.CRITICAL)
+    raise KeyboardInterrupt
 
 
-def _conclude(reports: Sequence[Report], skipped: Mapping[str, str], *, total: bool, check: bool) -> None:
+def _document(experiment: str, outcomes: _Outcomes, *, quick: bool) -> dict[str, Any]:
+    """What `--json` prints."""
+    from penstock.experiments.on_spark.comparing import overall
+
+    shown = [
+        report.as_json()
+        | {"quick": quick, "seconds": outcomes.seconds[report.id]}
+        | ({"comparison": known.as_json()} if (known := outcomes.compared.get(report.id)) else {})
+        for report in outcomes.reports
+    ]
+    if experiment != "all":
+        return shown[0]
+    document = {"experiments": shown, "skipped": outcomes.skipped, "failed": outcomes.failed}
+    if outcomes.compared:
+        document["comparison"] = overall(outcomes.compared.values()).as_json(points=False)
+    return document
+
+
+def _write(document: Mapping[str, Any], path: Path) -> None:
+    try:
+        path.write_text(json.dumps(document, indent=1, default=str) + "\n", "utf-8")
+    except OSError as error:
+        raise ExperimentError(f"cannot write {path}: {error.strerror}; choose another --out") from None
+
+
+def _conclude(outcomes: _Outcomes, *, total: bool, check: bool) -> None:
     from penstock.experiments.claims import tally
 
     if total:
-        states = tally(asdict(claim) for report in reports for claim in report.claims)
-        out.print(f"published claims: {states}; {len(skipped)} experiments skipped")
-    failed = [f"{r.id}: {c.claim}" for r in reports for c in r.claims if c.state == "not held"]
-    if check and failed:
-        for line in failed:
-            err.print(f"[red]not held:[/] {line}", highlight=False, soft_wrap=True)
+        states = tally(asdict(claim) for report in outcomes.reports for claim in report.claims)
+        skipped, failed = len(outcomes.skipped), len(outcomes.failed)
+        out.print(f"published claims: {states}; {skipped} experiments skipped, {failed} failed")
+    unmet = [f"{r.id}: {c.claim}" for r in outcomes.reports for c in r.claims if c.state == "not held"]
+    if check:
+        for line in unmet:
+            err.print(f"[red]not held:[/] {escape(line)}", highlight=False, soft_wrap=True)
+    for id_, why in outcomes.failed.items():
+        err.print(f"[bold red]failed:[/] {id_}: {escape(why)}", highlight=False, soft_wrap=True)
+    if outcomes.failed or (check and unmet):
         raise typer.Exit(1)
 
 
@@ -152,7 +230,7 @@ def _conclude(reports: Sequence[Report], skipped: Mapping[str, str], *, total: b
 _STATE_COLOURS = {"held": "green", "not held": "red", "fitted": "yellow", "not measured": "yellow"}
 
 
-def _show(report: Report, picture: Path) -> None:
+def _show(report: Report, picture: Path, seconds: float) -> None:
     from penstock.experiments.claims import words
 
     columns = list(dict.fromkeys(name for row in report.rows for name in row if not name.endswith("_std")))
@@ -169,9 +247,9 @@ def _show(report: Report, picture: Path) -> None:
         colour = _STATE_COLOURS[claim.state]
         claims.add_row(claim.claim, claim.published, claim.measured, f"[{colour}]{state}[/]")
     out.print(claims)
-    out.print(f"{report.id}: {report.tally}")
+    out.print(f"{report.id}: {report.tally}; {seconds:.0f} s")
     for note in report.notes:
-        out.print(f"[dim]note: {note}[/]", highlight=False)
+        out.print(f"[dim]note: {escape(note)}[/]", highlight=False)
     out.print(f"figure: {picture}", highlight=False)
 
 
@@ -183,25 +261,18 @@ def _cell(row: Mapping[str, Any], name: str) -> str:
     return f"{value:.4g}" + (f" ± {deviation:.2g}" if deviation else "")
 
 
-def _show_comparison(comparison: Comparison) -> None:
-    from penstock.experiments.on_spark.scenario import COMPARED
-
-    said = ", ".join(
-        f"{measure.removesuffix('_s').removesuffix('_bytes').replace('_', ' ')} {error:.0%}"
-        for measure in COMPARED
-        if (error := comparison.error(measure)) is not None
-    )
-    out.print(
-        f"virtual time beside Spark: median error of {said}; {comparison.right} of {comparison.pairs} pairs "
-        "that differ are in the predicted order",
-        highlight=False,
-    )
+def _show_comparison(what: str, comparison: Comparison) -> None:
+    out.print(f"{what}: {comparison.said}", highlight=False)
 
 
-def _save_scatter(compared: Mapping[str, Comparison], to: Path, *, as_json: bool) -> None:
+def _compare(compared: Mapping[str, Comparison], folder: Path, *, as_json: bool) -> None:
+    """All predictions beside all that was measured, in one picture."""
     from penstock.experiments.figures import paint
     from penstock.experiments.on_spark.charts import scatter
+    from penstock.experiments.on_spark.comparing import overall
 
-    picture = paint(partial(scatter, compared), to / "compared.png")
+    picture = paint(partial(scatter, compared), folder / "compared.png")
     if not as_json:
+        if len(compared) > 1:
+            _show_comparison("all of them together", overall(compared.values()))
         out.print(f"predicted and measured: {picture}", highlight=False)

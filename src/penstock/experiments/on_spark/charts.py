@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from statistics import mean
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
-from penstock.experiments.on_spark.predicting import Beside, Comparison
-from penstock.experiments.on_spark.scenario import COMPARED, Outcome
+from penstock.experiments.on_spark.comparing import Beside, Comparison, overall
+from penstock.experiments.on_spark.scenario import COMPARED
 from penstock.experiments.on_spark.sweeping import Outcomes
 from penstock.experiments.report import Row
 
@@ -26,6 +28,8 @@ LABELS = {
 _MARKS = "osD^vP*X"
 #: Few points make bars.
 _BARS = 2
+#: How far off a prediction may be.
+WITHIN = 0.25
 
 
 def over_points(
@@ -59,7 +63,9 @@ def _lines(axes: Axes, rows: Sequence[Row], measure: str, point: str, side: str,
         at = [row[point] for row in mine]
         color = f"C{number}"
         values, errors = ([row[key] * factor for row in mine] for key in (measure, f"{measure}_std"))
-        axes.errorbar(at, values, errors, label=name, color=color, marker=_MARKS[number % 8], capsize=3)
+        axes.errorbar(
+            at, values, errors, label=name, color=color, marker=_MARKS[number % len(_MARKS)], capsize=3
+        )
         said = [row.get(f"predicted_{measure}") for row in mine]
         if all(one is not None for one in said):
             axes.plot(at, [one * factor for one in said if one is not None], "--", color=color, alpha=0.6)
@@ -87,7 +93,9 @@ def _bars(axes: Axes, rows: Sequence[Row], measure: str, point: str, side: str, 
             said = row.get(f"predicted_{measure}")
             if said is not None:
                 axes.plot([x], [said * factor], "_", color="black", markersize=14)
-    axes.set_xticks(range(len(points)), [str(one) for one in points])
+    axes.set_xticks(
+        range(len(points)), [f"{one:g}" if isinstance(one, float) else str(one) for one in points]
+    )
 
 
 def over_time(outcomes: Outcomes, title: str, figure: Figure) -> None:
@@ -116,32 +124,39 @@ def _series(
 
 
 def scatter(found: Mapping[str, Comparison], figure: Figure) -> None:
-    """Predicted against measured: a panel for each measure, a colour for each experiment."""
+    """Predicted against measured: a panel for each measure, and each experiment with its median error."""
     panels = figure.subplots(1, len(COMPARED))
+    together = overall(found.values())
     for axes, measure in zip(panels, COMPARED, strict=True):
         label, factor = LABELS[measure]
         seen: list[float] = []
         for number, (id_, one) in enumerate(found.items()):
             points = [point for point in one.points if point.measure == measure and _positive(point)]
-            at = [(np.mean(p.measured) * factor, np.mean(p.predicted) * factor) for p in points]
+            at = [(mean(p.measured) * factor, mean(p.predicted) * factor) for p in points]
             if at:
                 x, y = zip(*at, strict=True)
                 seen.extend((*x, *y))
-                axes.plot(x, y, _MARKS[number % 8], color=f"C{number}", label=id_, alpha=0.7, markersize=5)
+                named = f"{id_}: {_percent(one.error(measure))}"
+                mark = _MARKS[number % len(_MARKS)]
+                axes.plot(x, y, mark, color=f"C{number}", label=named, alpha=0.7, markersize=5)
         if seen:
             ends = (min(seen) * 0.8, max(seen) * 1.25)
             axes.plot(ends, ends, color="gray", linewidth=1)
-            axes.fill_between(
-                ends, [0.75 * e for e in ends], [1.25 * e for e in ends], color="gray", alpha=0.15
-            )
+            within = [[(1 + sign * WITHIN) * end for end in ends] for sign in (-1, 1)]
+            axes.fill_between(ends, *within, color="gray", alpha=0.15)
             axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
+            axes.legend(fontsize="x-small", title="median error", title_fontsize="x-small")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set(xlabel=f"measured: {label}", ylabel="predicted")
-    panels[0].legend(fontsize="x-small")
-    figure.suptitle("Predicted in virtual time, measured on Spark; within 25 % is grey")
+        axes.set_title(f"{_percent(together.error(measure))} in the median", fontsize="medium")
+        axes.set_box_aspect(1)
+    figure.suptitle(f"Predicted in virtual time, measured on Spark; within {WITHIN:.0%} is grey")
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.0%}"
 
 
 def _positive(point: Beside) -> bool:
-    return min(point.predicted) > 0 and min(point.measured) > 0
-
-
-__all__ = ["LABELS", "Outcome", "over_points", "over_time", "scatter"]
+    return mean(point.predicted) > 0 and mean(point.measured) > 0

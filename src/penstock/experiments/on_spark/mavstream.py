@@ -15,6 +15,7 @@ import numpy as np
 from penstock.engines.sim.arrivals import Arrivals, poisson, scheduled
 from penstock.experiments import mavstream_setting as thesis
 from penstock.experiments.on_spark import charts
+from penstock.experiments.on_spark.comparing import name_of
 from penstock.experiments.on_spark.noise import grows
 from penstock.experiments.on_spark.rig import REHEARSED, Rig
 from penstock.experiments.on_spark.scenario import COLUMNS, Scenario, in_ticks
@@ -181,9 +182,8 @@ def _growing(found: Found, measure: str, published: str) -> Claim:
     findings = {name: grows(found.values(measure, name)) for name in FOUR}
     falls = [name for name, one in findings.items() if one.state == "not held"]
     said = f"falls somewhere: {', '.join(falls)}" if falls else "for every policy"
-    name = measure.removesuffix("_s").removesuffix("_bytes").replace("_", " ")
     worst = findings[falls[0]] if falls else max(findings.values(), key=lambda one: one.within_noise)
-    return Claim(f"{name} grows with the rate", published, said, *worst)
+    return Claim(f"{name_of(measure)} grows with the rate", published, said, *worst)
 
 
 def _reproduced(

@@ -14,8 +14,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from matplotlib.figure import Figure
 
+from penstock.experiments.on_spark.comparing import Comparison, comparison, name_of
 from penstock.experiments.on_spark.noise import order
-from penstock.experiments.on_spark.predicting import Comparison, Learned, comparison, predicted
+from penstock.experiments.on_spark.predicting import Learned, predicted
 from penstock.experiments.on_spark.rig import Rig
 from penstock.experiments.on_spark.scenario import COMPARED, Outcome, Scenario
 from penstock.experiments.on_spark.work import Session
@@ -69,16 +70,16 @@ class Found:
     @property
     def comparison(self) -> Comparison:
         """Predictions beside what was measured."""
-        known = {key: runs for key, runs in self.measured.items() if key in self.predicted}
-        return comparison({(str(at), of): runs for (at, of), runs in known.items()}, self._said())
-
-    def _said(self) -> dict[tuple[str, str], Sequence[Outcome]]:
-        return {(str(at), of): runs for (at, of), runs in self.predicted.items()}
+        return comparison(_by_name(self.measured), _by_name(self.predicted))
 
     @property
     def fixed_s(self) -> float:
         """What a step costs before its first row."""
         return self.learned.estimates.fixed_s
+
+
+def _by_name(outcomes: Outcomes) -> dict[tuple[str, str], Sequence[Outcome]]:
+    return {(str(point), side): runs for (point, side), runs in outcomes.items()}
 
 
 def together(parts: Iterable[Found]) -> Found:
@@ -136,9 +137,8 @@ def in_turns(sides: Iterable[Side], seed: int) -> list[Side]:
 
 def below(found: Found, measure: str, low: str, high: str, published: str, points: str) -> Claim:
     """Of the claim that one side has less of something than another, at every point."""
-    name = measure.removesuffix("_s").removesuffix("_bytes").replace("_", " ")
     seen = order(found.values(measure, low), found.values(measure, high))
-    return Claim(f"{name}: {low} < {high}", published, seen.at(points), *seen.finding)
+    return Claim(f"{name_of(measure)}: {low} < {high}", published, seen.at(points), *seen.finding)
 
 
 def report(
