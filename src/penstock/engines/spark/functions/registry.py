@@ -24,8 +24,14 @@ from penstock.engines.spark.session.spark_errors import as_step_errors
 from penstock.errors import EngineError, FunctionError, StepError
 from penstock.model.functions import PythonFunction
 
-#: Of a session with functions: a worker that crashes leaves a note, which says whose call it was in.
-SETTINGS = {"spark.sql.execution.pyspark.udf.faulthandler.enabled": "true"}
+#: Of a session with functions.
+SETTINGS = {
+    # A worker that crashes leaves a note, which says whose call it was in.
+    "spark.sql.execution.pyspark.udf.faulthandler.enabled": "true",
+    # Directly above a file, Spark 4.3 would make room for as many rows as a batch may have. That is without
+    # limit here, so the JVM would end for want of memory.
+    "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+}
 
 for _module in (limits, worker):  # workers on other machines need not have Penstock
     cloudpickle.register_pickle_by_value(_module)  # type: ignore[no-untyped-call]
