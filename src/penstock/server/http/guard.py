@@ -21,8 +21,8 @@ from penstock.server.security.headers import API_HEADERS, TLS_HEADERS
 #: Seconds that a client may be silent within a body, and for which it may take to send all of it.
 BODY_S, WHOLE_BODY_S = 30.0, 300.0
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
-
-
+#: What those ask again and again who want to know whether the server is there.
+_PROBES = ("/health", "/ready")
 #: What is answered to somebody who is still writing, or has written it.
 _UNFIT = (200, 400, 422)
 
@@ -115,6 +115,8 @@ class Guard:
         refused = outcome >= 400
         changes = scope["method"] not in _READING and not state.get("is_push")  # pushes are too many
         if not (refused or changes) or (state.get("is_draft") and outcome in _UNFIT):
+            return
+        if scope["path"] in _PROBES and outcome == 503:  # nobody is refused by a server that is not ready
             return
         identity = state.get("identity")
         self._backend.record(

@@ -140,7 +140,7 @@ def audit_rows(
     """When, who, what and what became of it; only what was refused, if that is asked for."""
     return [
         (
-            moment(one["time_s"]),
+            moment(one["time_s"]).removesuffix(" UTC"),
             _who(one, names),
             one["namespace"] or "–",
             f"{one['method']} {one['what']}",

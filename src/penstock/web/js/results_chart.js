@@ -81,7 +81,7 @@ export const ResultsChart = {
             <g v-for="tick in ticks" :key="'y' + tick.text"><line class="grid" :x1="left" :x2="right" :y1="tick.y" :y2="tick.y" />
               <text :x="left - 8" :y="tick.y + 4" text-anchor="end">{{ tick.text }}</text></g>
             <g v-for="tick in times" :key="'x' + tick.x"><line class="tick" :x1="tick.x" :x2="tick.x" :y1="bottom" :y2="bottom + 4" />
-              <text :x="tick.x" :y="bottom + 17" text-anchor="middle">{{ tick.text }}</text></g>
+              <text :x="tick.x" :y="bottom + 17" :text-anchor="tick.anchor">{{ tick.text }}</text></g>
             <template v-for="line in series" :key="line.name">
               <path v-if="fit.kind === 'lines'" class="line" :class="line.colour" :d="line.path" :stroke-dasharray="line.dash" />
               <circle v-for="(dot, place) in line.dots" :key="place" :class="line.colour" :cx="dot[0]" :cy="dot[1]"
@@ -140,7 +140,7 @@ export const ResultsChart = {
       const wanted = Math.max(2, Math.floor((this.right - this.left) / 110));
       const step = STEPS_S.find((one) => (to - from) / one <= wanted) ?? STEPS_S.at(-1);
       const found = [];
-      for (let at = Math.ceil(from / step) * step; at <= to; at += step) found.push({ x: this.x(at), text: timeText(at, to - from) });
+      for (let at = Math.ceil(from / step) * step; at <= to; at += step) found.push(this.tick(at, to - from));
       return found;
     },
     series() {
@@ -192,6 +192,11 @@ export const ResultsChart = {
     y(value) {
       const [low, high] = [this.levels[0], this.levels.at(-1)];
       return this.bottom - ((value - low) / (high - low)) * (this.bottom - this.top);
+    },
+    // A text at the end would not have room on both its sides.
+    tick(at, span) {
+      const [x, text] = [this.x(at), timeText(at, span)];
+      return { x, text, anchor: x + 4 * text.length > this.width ? "end" : "middle" };
     },
     // The value of a line at the cursor, or the last one.
     at(line) {

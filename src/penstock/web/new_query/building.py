@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.errors import PenstockError, SqlError
+from penstock.model.functions import PythonFunction
 from penstock.model.schema import Field, Schema
 from penstock.sql.binding.catalog import Catalog, Stream, Table
 from penstock.sql.expressions.texts import quoted
@@ -37,6 +38,7 @@ def catalog_of(
     streams: Sequence[Mapping[str, Any]],
     tables: Sequence[Mapping[str, Any]] = (),
     views: Sequence[Mapping[str, Any]] = (),
+    functions: Sequence[Mapping[str, Any]] = (),
 ) -> Catalog:
     """What the API says there is. A view is taken for a stream with the time of one that it is made from."""
     times = {one["name"]: one["time"] for one in streams}
@@ -50,11 +52,24 @@ def catalog_of(
         columns = {column["name"] for column in one["columns"]}
         time = next((times[name] for name in one.get("reads", ()) if times.get(name) in columns), None)
         known[one["name"]] = Stream(one["name"], _schema(one), time)
-    return Catalog(streams=known, tables={one["name"]: Table(one["name"], _schema(one)) for one in tables})
+    return Catalog(
+        streams=known,
+        tables={one["name"]: Table(one["name"], _schema(one)) for one in tables},
+        functions={one["name"]: _function(one) for one in functions},
+    )
 
 
 def _schema(one: Mapping[str, Any]) -> Schema:
-    return Schema(tuple(Field(column["name"], column["type"]) for column in one["columns"]))
+    return Schema(_fields(one["columns"]))
+
+
+def _function(one: Mapping[str, Any]) -> PythonFunction:
+    parameters = _fields(one["parameters"])
+    return PythonFunction(one["name"], one["target"], parameters, one["returns"], aggregate=one["aggregate"])
+
+
+def _fields(columns: Sequence[Mapping[str, Any]]) -> tuple[Field, ...]:
+    return tuple(Field(column["name"], column["type"]) for column in columns)
 
 
 def looked_at(steps: Sequence[Step], catalog: Catalog) -> tuple[Looked, ...]:

@@ -11,7 +11,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
-from penstock.web.access.visitor import Visitor, Visitors
+from penstock.web.access.visitor import RefusedError, Visitor, Visitors
 from penstock.web.live.looks import Live
 from penstock.web.pages import (
     access,
@@ -27,6 +27,8 @@ from penstock.web.pages import (
     stream,
     streams,
 )
+from penstock.web.parts.elements import empty, panel, sentence
+from penstock.web.parts.frame import frame
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
 
@@ -64,5 +66,10 @@ def _register(path: str, title: str, show: Show, visitors: Visitors, live: Live)
         visitor = visitors.of(request)
         if visitor is None:
             return RedirectResponse("/sign-in")
-        await show(visitor, live, request)
+        try:
+            await show(visitor, live, request)
+        except RefusedError as error:
+            ui.context.client.content.clear()
+            with frame(visitor, live, path, title), panel():
+                empty("This page cannot be shown now", sentence(error))
         return None

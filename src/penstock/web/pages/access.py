@@ -11,7 +11,7 @@ from penstock.server.security.roles import Role
 from penstock.web.access.rights import audit_rows
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.live.looks import Live
-from penstock.web.parts.elements import Check, Choice, attributes, box, button, empty, panel, text
+from penstock.web.parts.elements import Check, Choice, attributes, box, button, empty, panel, sentence, text
 from penstock.web.parts.frame import frame
 from penstock.web.parts.grant_panel import GrantPanel
 from penstock.web.parts.namespace_panel import NamespacePanel
@@ -60,7 +60,8 @@ class AccessPage:
                 self._most = Choice("how many entries", _ENTRIES, "50", changed=self._reload)
                 self._refused = Check("refusals only", changed=self._show_audit)
                 button("Read it again", self._reload)
-            self._entries = DataTable("Audit log", ("when", "who", "namespace", "what", "outcome"))
+            columns = ("when (UTC)", "who", "namespace", "what", "outcome")
+            self._entries = DataTable("Audit log", columns, times=columns[:2], bounded=True)
         await self._reload()
 
     async def _reload(self) -> None:
@@ -70,7 +71,7 @@ class AccessPage:
             tokens = await get("/tokens")
             self._audit = await get("/audit", most=_LOOKED_AT)
         except RefusedError as error:
-            self._wrong.text = f"{str(error)[:1].upper()}{str(error)[1:]}."
+            self._wrong.text = sentence(error)
             self._wrong.set_visibility(True)
             return
         self._wrong.set_visibility(False)

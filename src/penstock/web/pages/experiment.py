@@ -15,7 +15,7 @@ from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.experiments.rows import figure_words, remark, running, when
 from penstock.web.live.looks import Live
-from penstock.web.parts.elements import attributes, box, button, empty, link, panel, say, text
+from penstock.web.parts.elements import attributes, box, button, empty, link, panel, say, sentence, text
 from penstock.web.parts.experiments import LOOK_S, claims_table, picture, rows_table
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
@@ -27,10 +27,13 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
     try:
         first: dict[str, Any] = await visitor.get(path)
     except RefusedError as error:
+        if error.status != 404:
+            raise
         with (
             frame(visitor, live, "/experiments", "Experiment"),
             panel(),
-            empty("No such experiment", str(error)),
+            empty("No such experiment", sentence(error)),
+            box("line"),
         ):
             link("All experiments", "/experiments", "button")
         return

@@ -16,7 +16,7 @@ from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.live.looks import Live
 from penstock.web.network.drawing import drawn
 from penstock.web.network.readings import Readings, changes, readings
-from penstock.web.parts.elements import box, empty, link, panel, say, text
+from penstock.web.parts.elements import box, empty, link, panel, say, sentence, text
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.network import Network
 
@@ -45,7 +45,7 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
     try:
         await view.look()
     except RefusedError as error:
-        trouble = str(error)
+        trouble = sentence(error)
     else:
         trouble = ""
     with frame(visitor, live, "/graph", "Graph") as actions:

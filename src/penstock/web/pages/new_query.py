@@ -21,7 +21,7 @@ from penstock.web.new_query.building import Looked, catalog_of, looked_at, sql_o
 from penstock.web.new_query.step_sql import dotted
 from penstock.web.new_query.steps import steps_of
 from penstock.web.parts.draft_panel import DraftFacts, DraftPlan
-from penstock.web.parts.elements import Segments, box, empty, link, panel, text
+from penstock.web.parts.elements import Segments, box, empty, link, panel, sentence, text
 from penstock.web.parts.frame import frame
 from penstock.web.parts.permits import forbidden
 from penstock.web.parts.query_writing import QueryBuilder, QueryForm, SqlEditor
@@ -39,19 +39,19 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
     """The page."""
     try:
         found = await asyncio.gather(
-            *(visitor.get(path) for path in ("/streams", "/tables", "/views", "/queries"))
+            *(visitor.get(path) for path in ("/streams", "/tables", "/views", "/functions", "/queries"))
         )
     except RefusedError as error:
         with frame(visitor, live, "/new", "New query"), panel():
-            empty("A query cannot be written now", f"{error}.")
+            empty("A query cannot be written now", sentence(error))
         return
-    streams, tables, views, queries = found
+    streams, tables, views, functions, queries = found
     if not streams:
         nothing = "A query reads streams, so register one first."
         with frame(visitor, live, "/new", "New query"), panel(), empty("No stream yet", nothing), box("line"):
             link("Register a stream", "/register", "button primary")
         return
-    await NewQueryPage(visitor, live, streams, tables, views, queries).build(request)
+    await NewQueryPage(visitor, live, streams, tables, views, functions, queries).build(request)
 
 
 class NewQueryPage:
@@ -64,6 +64,7 @@ class NewQueryPage:
         streams: Sequence[Mapping[str, Any]],
         tables: Sequence[Mapping[str, Any]],
         views: Sequence[Mapping[str, Any]],
+        functions: Sequence[Mapping[str, Any]],
         queries: Sequence[Mapping[str, Any]],
     ) -> None:
         self._visitor, self._live = visitor, live
@@ -72,12 +73,13 @@ class NewQueryPage:
             *(_relation(one, "view") for one in views),
             *(_relation(one, "table") for one in tables),
         ]
-        self._catalog: Catalog = catalog_of(streams, tables, views)
+        self._catalog: Catalog = catalog_of(streams, tables, views, functions)
+        self._declared = {name: str(one) for name, one in self._catalog.functions.items()}
         self._types = {one["name"]: dict(one["columns"]) for one in self._relations}
         self._names = Names(
             tuple(one["name"] for one in queries),
             {name: tuple(columns) for name, columns in self._types.items()},
-            (*catalogue.names(), "window", "session_window"),
+            (*self._declared, *catalogue.names(), "window", "session_window"),
         )
         self._way = WAYS[0]
         self._texts = dict.fromkeys(WAYS, "")
@@ -94,7 +96,9 @@ class NewQueryPage:
             with box("new-query"):
                 with panel() as self._sql_panel:
                     text("h2", "SQL", "hidden-to-eyes")
-                    self._editor = SqlEditor(SQL, initial, _HINT, self._written, self._complete, self._run)
+                    self._editor = SqlEditor(
+                        SQL, initial, _HINT, [*self._declared], self._written, self._complete, self._run
+                    )
                 with panel() as self._steps_panel:
                     text("h2", "Operators", "hidden-to-eyes")
                     self._builder = QueryBuilder(STEPS, self._relations, self._built, self._edit)
@@ -156,7 +160,7 @@ class NewQueryPage:
             case "relation":
                 detail, apply = "reads", dotted(one.text)
             case "function":
-                detail, apply = "function", f"{one.text}("
+                detail, apply = self._declared.get(one.text, "function"), f"{one.text}("
             case _:
                 detail, apply = one.kind, one.text
         return {"text": one.text, "kind": one.kind, "detail": detail, "apply": apply}

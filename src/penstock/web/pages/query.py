@@ -18,7 +18,7 @@ from penstock.web.live.history import since
 from penstock.web.live.looks import Live
 from penstock.web.network.drawing import drawn
 from penstock.web.parts.charts import TimeChart
-from penstock.web.parts.elements import box, empty, link, panel, say, text
+from penstock.web.parts.elements import box, empty, link, panel, say, sentence, text
 from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.network import Network
@@ -55,15 +55,14 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
 
 def _missing(visitor: Visitor, live: Live, name: str, error: RefusedError) -> None:
     """There is no such query, or the engine is away; then the page comes by itself."""
-    words = str(error)[:1].upper() + str(error)[1:].rstrip(".")
     with frame(visitor, live, "/", name), panel():
         if error.status == 404:
-            missing = f"{words}. It may have been dropped, or be another team's."
+            missing = f"{sentence(error)} It may have been dropped, or be another team's."
             with empty("No such query", missing), box("line"):
                 link("All queries", "/", "button primary")
                 link("New query", "/new", "button")
             return
-        empty("This query cannot be shown now", f"{words}.")
+        empty("This query cannot be shown now", sentence(error))
 
     def look() -> None:
         if live.status is not None:

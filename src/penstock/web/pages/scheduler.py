@@ -16,7 +16,7 @@ from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor
 from penstock.web.live.looks import Live
 from penstock.web.parts.charts import TimeChart, Unit
-from penstock.web.parts.elements import Choice, box, button, empty, link, panel, text
+from penstock.web.parts.elements import Choice, box, button, empty, link, panel, sentence, text
 from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
@@ -42,7 +42,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
         try:
             await Scheduler(visitor, live).draw()
         except RefusedError as error:
-            text("div", str(error), "notice bad").props("role=alert")
+            text("div", sentence(error), "notice bad").props("role=alert")
 
 
 class Scheduler:

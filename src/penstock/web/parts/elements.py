@@ -244,6 +244,12 @@ def empty(title: str, words: str) -> Element:
     return made
 
 
+def sentence(error: Exception) -> str:
+    """What an error says, as people write it."""
+    words = str(error).strip().rstrip(".")
+    return f"{words[:1].upper()}{words[1:]}."
+
+
 class Sheet:
     """A dialog over the page; Escape closes it."""
 

@@ -61,7 +61,7 @@ class Written:
             self._shown = query["columns"]
             self._columns.clear()
             with self._columns:
-                rows = [(one["name"], one["type"].upper()) for one in self._shown]
+                rows = [(one["name"], one["type"]) for one in self._shown]
                 _table("Columns of the results", ("name", "type"), rows)
 
 

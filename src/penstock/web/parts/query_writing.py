@@ -24,13 +24,24 @@ WORDS = {
 
 
 class SqlEditor(Element, component="../js/sql_editor.js"):
-    """A text of SQL that is kept in the browser under a name; who writes pauses before it is `written`."""
+    """A text of SQL that is kept in the browser under a name; who writes pauses before it is `written`.
+
+    `functions` are those that somebody has declared, beside Spark's.
+    """
 
     def __init__(
-        self, kept: str, initial: str, hint: str, written: Heard, complete: Heard, run: Heard
+        self,
+        kept: str,
+        initial: str,
+        hint: str,
+        functions: Sequence[str],
+        written: Heard,
+        complete: Heard,
+        run: Heard,
     ) -> None:
         super().__init__()
-        self._props.update(keep=kept, initial=initial, words=WORDS, label="SQL of the query", hint=hint)
+        words = {**WORDS, "functions": [*functions, *WORDS["functions"]]}
+        self._props.update(keep=kept, initial=initial, words=words, label="SQL of the query", hint=hint)
         self.on("written", lambda event: written(event.args))
         self.on("complete", lambda event: complete(event.args))
         self.on("run", lambda event: run(event.args))

@@ -153,7 +153,7 @@ def form_of(name: str, of: Guess) -> NewStreamForm:
 
 
 def _sample(of: Guess) -> None:
-    with panel("First rows", "as they are in the file"), box("scroll"), box("data", "table"):
+    with panel("First rows", "as they are in the file"), box("scroll first-rows"), box("data", "table"):
         with box("", "thead"), box("", "tr"):
             for one in of.columns:
                 text("th", one.name).props("scope=col")

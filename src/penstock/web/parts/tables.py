@@ -10,7 +10,10 @@ from penstock.web.parts.elements import attributes, box, text
 
 
 class DataTable:
-    """Columns by name, numbers to the right; `actions` draws what is at the end of the row of that place."""
+    """Columns by name, numbers to the right, times in one line; `bounded` is for many rows.
+
+    `actions` draws what is at the end of the row of that place.
+    """
 
     def __init__(
         self,
@@ -18,12 +21,16 @@ class DataTable:
         columns: Sequence[str],
         *,
         numbers: Sequence[str] = (),
+        times: Sequence[str] = (),
+        bounded: bool = False,
         actions: Callable[[int], object] | None = None,
     ) -> None:
-        self._kinds = ["n" if one in numbers else "" for one in columns]
+        self._kinds = ["n" if one in numbers else "time" if one in times else "" for one in columns]
         self._actions = actions
         with (
-            attributes(box("scroll"), tabindex="0", role="region", aria_label=label),
+            attributes(
+                box("scroll bounded" if bounded else "scroll"), tabindex="0", role="region", aria_label=label
+            ),
             attributes(Element("table").classes("data"), aria_label=label),
         ):
             with Element("thead"), Element("tr"):
