@@ -99,7 +99,8 @@ class Shell:
             try:
                 queries = tuple(str(one["name"]) for one in client.queries())
                 columns = {name: tuple(those) for name, those in client.columns().items()}
-                self._names = Names(queries, columns)
+                functions = tuple(str(one["name"]) for one in client.functions())
+                self._names = Names(queries, columns, functions)
             except PenstockError:
                 self._names = Names()
         return self._names
