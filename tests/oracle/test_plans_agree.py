@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.errors import SqlError
-from penstock.model.operators import Aggregate, Join
+from penstock.model.operators import Aggregate, Join, Union
 from penstock.model.query import PlanNode
 from penstock.oracle.translate import translate
 from penstock.sql.session import run as run_sql
@@ -78,7 +78,7 @@ def agree(spark: SparkSession, sql: str, name: str) -> None:
 def drops_late_rows(root: PlanNode) -> bool:
     """Whether every way from a stream to the result has a window, which rows can be too late for."""
     match root.operator:
-        case Join(relation=None):
+        case Join(relation=None) | Union(ordered=True):
             return True
         case Aggregate(window=window) if window is not None:
             return True

@@ -295,7 +295,8 @@ def test_nothing_is_shared_with_binder_planner_and_engines() -> None:
 @pytest.mark.parametrize(
     ("sql", "complaint"),
     [
-        ("SELECT v FROM s ORDER BY v", "ORDER is not supported"),
+        ("SELECT v FROM s ORDER BY v", "ORDER BY is for the time of rows alone"),
+        ("SELECT * FROM (SELECT v FROM s ORDER BY t)", "ORDER is not supported"),
         ("SELECT v FROM s LIMIT 3", "LIMIT is not supported"),
         ("SELECT v FROM s UNION SELECT v FROM a", "UNION without ALL"),
         ("SELECT v FROM s INTERSECT SELECT v FROM a", "INTERSECT is not supported"),

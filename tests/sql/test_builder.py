@@ -75,6 +75,11 @@ PAIRS: dict[str, tuple[Rows, str]] = {
         "SELECT room, count(*) AS n FROM "
         "(SELECT t, room FROM temps UNION ALL SELECT t, room FROM doors) [RANGE 1 min] GROUP BY room",
     ),
+    "a union in the order of time": (
+        temps.select("t", "room").union(doors.select("t", "room")).where("room <> 'x'").order_by("t"),
+        "SELECT * FROM (SELECT t, room FROM temps UNION ALL SELECT t, room FROM doors) "
+        "WHERE room <> 'x' ORDER BY t",
+    ),
     "a filter behind a window of time, then a join; the names stay": (
         temps.range("10 s")
         .where("temp > 3")
@@ -134,6 +139,7 @@ def test_a_built_view_and_a_one_time_query() -> None:
             lambda: temps.join(rooms, on="x", how="outer"),
             "how is 'outer'; it must be one of inner, left, right, full",
         ),
+        (lambda: temps.order_by(3), "order_by takes the name of the time, such as 't', not 3"),
         (lambda: temps.union("doors"), "union takes rows, such as stream('attic'), not 'doors'"),
     ],
 )

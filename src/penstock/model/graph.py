@@ -113,8 +113,8 @@ class Graph:
         return len(self.nodes[name].inputs) > 1
 
     def is_ordered(self, name: str) -> bool:
-        """Whether the node takes its inputs in timestamp order."""
-        return is_ordered(self.nodes[name].operator)
+        """Whether the node takes several inputs in timestamp order; one alone needs no queue for that."""
+        return self.is_merge(name) and is_ordered(self.nodes[name].operator)
 
     def is_stateful(self, name: str) -> bool:
         """Whether the node remembers anything between rows."""

@@ -29,12 +29,18 @@ _UNION_PARTS = ("this", "expression", "distinct", "with_")
 _TABLE_PARTS = ("this", "alias", "joins")
 _JOIN_PARTS = ("this", "on", "using", "side", "kind", "method")
 
+#: What a query ends with whose rows have an order.
+IN_ORDER = " ORDER BY __time, __order"
+
 
 def translated(sql: str, tree: exp.Expr, definitions: Definitions) -> str:
     """A query of that text as one Spark SQL text."""
     translation = _Translation(sql, definitions)
+    order, tree = _order_taken_off(tree)
     relation = translation.query(tree, {})
-    return translation.text(relation)
+    if order is not None:
+        _check_time(order, relation)
+    return translation.text(relation, order)
 
 
 class _Translation:
@@ -45,10 +51,17 @@ class _Translation:
         self._selects: list[str] = []
         self._read: dict[str, Relation] = {}
 
-    def text(self, relation: Relation) -> str:
-        """All of it, ending with the columns of a relation that are not hidden."""
+    def text(self, relation: Relation, order: exp.Order | None = None) -> str:
+        """All of it, ending with the columns of a relation that are not hidden.
+
+        In order are rows that are on time, those of one time by their place.
+        """
         selects = ",\n".join(self._selects)
-        return f"WITH {selects}\nSELECT {listed(relation.columns)} FROM {relation.name}"
+        behind = " WHERE __time IS NOT NULL AND __late IS NULL" if order else ""
+        if order:  # what a stored table makes of one row has no order
+            several = any(one.stored for one in self._read.values())
+            behind += " ORDER BY __time" if several else IN_ORDER
+        return f"WITH {selects}\nSELECT {listed(relation.columns)} FROM {relation.name}{behind}"
 
     def _named(
         self, text: str, columns: Sequence[str], times: Mapping[str, TimeKind], *, ingested: bool
@@ -192,6 +205,28 @@ class _Translation:
         source = f"{whole.name} AS {quote(part.source)}"
         text = f"SELECT {listed((*whole.columns, *HIDDEN))} FROM {source} WHERE {condition}"
         return self._named(text, whole.columns, whole.times, ingested=whole.ingested)
+
+
+def _order_taken_off(tree: exp.Expr) -> tuple[exp.Order | None, exp.Expr]:
+    """ORDER BY of a whole query, whichever parentheses it stands in, and the query without it."""
+    tree = tree.copy()
+    inner = tree
+    while isinstance(inner, exp.Subquery) and not inner.args.get("order"):
+        inner = inner.this
+    order = inner.args.get("order")
+    inner.set("order", None)
+    return order, tree
+
+
+def _check_time(order: exp.Order, relation: Relation) -> None:
+    """Of what is in the result only its time orders it; what is not may be the time of rows in FROM."""
+    key = order.expressions[0].this
+    if isinstance(key, exp.Literal) and key.is_int and 1 <= int(key.name) <= len(relation.columns):
+        name = relation.columns[int(key.name) - 1]
+    else:
+        name = key.parts[0].name if isinstance(key, exp.Column) else ""
+    if len(order.expressions) > 1 or not name or (name in relation.columns and name not in relation.times):
+        raise Problem(key, "ORDER BY is for the time of rows alone; anything else is not supported")
 
 
 def _branches(tree: exp.Expr) -> list[exp.Expr]:

@@ -16,10 +16,15 @@ time zone must be UTC, as Penstock's is.
 from __future__ import annotations
 
 from penstock.oracle.definitions import Definitions
-from penstock.oracle.queries import translated
+from penstock.oracle.queries import IN_ORDER, translated
 from penstock.sql.reading.reader import read
 from penstock.sql.reading.statements import CreateQuery, Drop
 from penstock.sql.text.places import Problem, error, of_tree
+
+
+def has_order(text: str) -> bool:
+    """Whether the rows of a translated SELECT come in an order: that of their time."""
+    return text.endswith(IN_ORDER)
 
 
 def translate(sql: str) -> dict[str, str]:

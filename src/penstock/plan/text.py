@@ -61,7 +61,7 @@ def _operator_text(operator: Operator) -> str:
         case Split(conditions=conditions):
             return f"split {' | '.join(conditions)}"
         case Union(ordered=ordered):
-            return "union ordered" if ordered else "union"
+            return "union in time order" if ordered else "union"
         case Join(condition=condition, relation=str(relation), type=type_):
             return f"join {type_} {condition} with {relation}"
         case Join(condition=condition, left=left, right=right, type=type_, ordered=ordered):

@@ -35,6 +35,7 @@ class Rows:
     keys: tuple[str, ...] | None = None
     groups_wanted: str = ""
     once: bool = False
+    order: str = ""
 
     def alias(self, name: str) -> Rows:
         """The same rows under another name, for joins."""
@@ -99,6 +100,12 @@ class Rows:
         parts = " UNION ALL ".join(one.sql() for one in (self, *others))
         return Rows(f"({parts})", "united", "united")
 
+    def order_by(self, time: str) -> Rows:
+        """The rows in the order of their time; as the last step, since the order of a part means nothing."""
+        if not isinstance(time, str):
+            raise TypeError(f"order_by takes the name of the time, such as 't', not {time!r}")
+        return replace(self, order=time)
+
     def sql(self) -> str:
         """The SELECT."""
         distinct = "DISTINCT " if self.once else ""
@@ -107,7 +114,9 @@ class Rows:
             text += " WHERE " + " AND ".join(f"({condition})" for condition in self.conditions)
         if self.keys:
             text += " GROUP BY " + ", ".join(self.keys)
-        return text + (f" HAVING {self.groups_wanted}" if self.groups_wanted else "")
+        if self.groups_wanted:
+            text += f" HAVING {self.groups_wanted}"
+        return text + (f" ORDER BY {self.order}" if self.order else "")
 
     def query(self, name: str, *, one_time: bool = False, **wishes: str | float) -> str:
         """The statement that registers these rows as a query, with its QoS."""
@@ -137,7 +146,7 @@ class Rows:
         return self._nested()
 
     def _finished(self) -> bool:
-        return bool(self.columns) or self.keys is not None or self.once
+        return bool(self.columns) or self.keys is not None or self.once or bool(self.order)
 
     def _from_only(self) -> Rows:
         """Where a window can stand: behind a stream or a subquery, with nothing else yet.

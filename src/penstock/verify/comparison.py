@@ -1,4 +1,4 @@
-"""Two results as bags of rows: equal but for their order, and for the last digits of doubles."""
+"""Two results as bags of rows, or in order; equal but for the last digits of doubles."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ RELATIVE, ABSOLUTE = 1e-9, 1e-12
 _MOST_SHOWN = 3
 
 
-def difference(ours: pa.Table, theirs: pa.Table) -> str | None:
-    """What is in one and not in the other, in a few lines; None if nothing is."""
+def difference(ours: pa.Table, theirs: pa.Table, *, in_order: bool = False) -> str | None:
+    """What is in one and not in the other, in a few lines; None if nothing is.
+
+    With `in_order`, also the first row that is not where it should be.
+    """
     if len(ours.column_names) != len(theirs.column_names):
         return f"columns {', '.join(ours.column_names)} instead of {', '.join(theirs.column_names)}"
     left, right = _rows(ours), _rows(theirs)
@@ -37,11 +40,20 @@ def difference(ours: pa.Table, theirs: pa.Table) -> str | None:
     extra += [row for _, row in left[i:]]
     missing += [row for _, row in right[j:]]
     if not extra and not missing:
-        return None
+        return _disorder(ours, theirs) if in_order else None
     lines = [f"{len(extra)} rows too many, {len(missing)} missing, of {len(right)}"]
     lines += [f"  too many: {_shown(row)}" for row in extra[:_MOST_SHOWN]]
     lines += [f"  missing:  {_shown(row)}" for row in missing[:_MOST_SHOWN]]
     return "\n".join(lines)
+
+
+def _disorder(ours: pa.Table, theirs: pa.Table) -> str | None:
+    """The first of the same rows that stands elsewhere."""
+    found, wanted = (zip(*(c.to_pylist() for c in table.columns), strict=True) for table in (ours, theirs))
+    for number, (row, expected) in enumerate(zip(found, wanted, strict=True)):
+        if not _close(row, expected):
+            return f"not in order: row {number} is {_shown(row)} instead of {_shown(expected)}"
+    return None
 
 
 def _rows(table: pa.Table) -> list[tuple[str, tuple[Any, ...]]]:

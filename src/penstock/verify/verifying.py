@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from penstock.engines.spark.engine import Engine
 from penstock.engines.spark.operators.base import NOW
 from penstock.engines.spark.steps.skipping import Skipped
-from penstock.oracle.translate import translate
+from penstock.oracle.translate import has_order, translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.functions import functions_of
@@ -69,7 +69,8 @@ def verify(
             known[mark, name, left_out[name]] = theirs, unfounded(spark, text, tables, rows, functions)
         for name in wanted:
             theirs, wrong = known[mark, name, left_out[name]]
-            found = ran.failures.get(name) or wrong or difference(ran.results[name], theirs)
+            ours, in_order = ran.results[name], has_order(wanted[name])
+            found = ran.failures.get(name) or wrong or difference(ours, theirs, in_order=in_order)
             yield Verdict(schedule, name, theirs.num_rows, found, len(left_out[name]))
 
 

@@ -270,6 +270,37 @@ class Writer:
             f"SELECT t, upper(room), id + 1, 'r' FROM {second}{self._where(second, '')}"
         )
 
+    def ordered(self) -> str:
+        """Rows in the order of their time: of one stream, of a join with a table, or windows."""
+        stream = self._one(_STREAMS)
+        match self._chance.randrange(4):
+            case 0:
+                return f"SELECT * FROM {stream}{self._where(stream, '')} ORDER BY t"
+            case 1:
+                shown = ", ".join(["x.room", *self._computed(stream, "x.")])
+                return f"SELECT {shown} FROM {stream} AS x{self._where(stream, 'x.')} ORDER BY x.t"
+            case 2:
+                return (
+                    f"SELECT s.t, s.id, o.floor FROM {stream} AS s LEFT JOIN rooms AS o ON s.room = o.room"
+                    f"{self._where(stream, 's.')} ORDER BY t"
+                )
+            case _:
+                shown = ", ".join(["x.room", *self._aggregates(stream, "x."), "window.end AS until"])
+                window = f"[RANGE {self._one(_TIMES)}]"
+                return f"SELECT {shown} FROM {stream} {window} AS x GROUP BY x.room ORDER BY until"
+
+    def merged(self) -> str:
+        """Branches that are merged in the order of time."""
+        first = self._one(_STREAMS)
+        second = first if self._often(0.3) else self._one(_STREAMS)
+        inner = (
+            f"SELECT t, room, id, 'l' AS branch FROM {first}{self._where(first, '')} UNION ALL "
+            f"SELECT t, upper(room), id + 1, 'r' FROM {second}{self._where(second, '')}"
+        )
+        if self._often(0.4):
+            return f"SELECT u.id * 2 AS twice, u.branch FROM ({inner}) AS u WHERE u.id > 3 ORDER BY u.t"
+        return self._one((f"{inner} ORDER BY t", f"({inner}) ORDER BY 1"))
+
     def union_aggregated(self) -> str:
         """A window over a union."""
         first = self._one(_STREAMS)
@@ -492,6 +523,8 @@ SHAPES = (
     "stateless",
     "split",
     "union",
+    "ordered",
+    "merged",
     "union_aggregated",
     "windowed",
     "windowed",

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.engines.spark.engine import Engine
 from penstock.errors import EngineError
-from penstock.oracle.translate import translate
+from penstock.oracle.translate import has_order, translate
 from penstock.verify.batch import evaluate, recorded
 from penstock.verify.comparison import difference
 from penstock.verify.variants import created, script
@@ -32,6 +32,7 @@ CREATE VIEW both_streams AS SELECT t, id FROM temps UNION ALL SELECT t, id FROM 
 """
 #: Everything that waits for the least watermark of two streams.
 WAITING = {
+    "merged": "SELECT t, id FROM temps UNION ALL SELECT t, id FROM doors ORDER BY t",
     "window_over_union": "SELECT count(*) AS n, window.start AS s FROM both_streams [RANGE 10 SECONDS]",
     "sessions_over_union": "SELECT count(*) AS n, max(id) AS m FROM both_streams "
     "GROUP BY session_window(t, '4 seconds')",
@@ -66,8 +67,11 @@ def counts(engine: Engine, queries: Iterable[str]) -> dict[str, int]:
 
 def differences(engine: Engine, spark: SparkSession, sql: str) -> dict[str, str]:
     """Where the results differ from those of plain Spark batch over the log."""
-    theirs = evaluate(spark, translate(sql), recorded(engine))
-    found = {name: difference(engine.results(name), table) for name, table in theirs.items()}
+    wanted = translate(sql)
+    found = {
+        name: difference(engine.results(name), table, in_order=has_order(wanted[name]))
+        for name, table in evaluate(spark, wanted, recorded(engine)).items()
+    }
     return {name: text for name, text in found.items() if text is not None}
 
 
@@ -143,6 +147,10 @@ def test_sources_that_know_how_far_time_has_come_are_asked_and_idle_ones_are_pas
         f"with_{name}": "SELECT count(*) AS n, window.start AS s FROM (SELECT t, id FROM temps UNION ALL "
         f"SELECT t, id FROM {name}) [RANGE 10 SECONDS]"
         for name in silent
+    }
+    queries |= {
+        f"merged_with_{name}": f"SELECT t, id FROM temps UNION ALL SELECT t, id FROM {name} ORDER BY t"
+        for name in ("clock", "replay")
     }
     sql += texts(queries)
     queries["alone"] = "SELECT count(*) AS n FROM clock [RANGE 10 SECONDS]"

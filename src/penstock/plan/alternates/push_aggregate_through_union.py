@@ -22,9 +22,10 @@ def push_aggregate_through_union(node: PlanNode, space: Space) -> Iterator[PlanN
                 over union of aggregate by k: sum(x) AS s, count(x) AS n over A, and the same over B
     Valid when: the window is by time or given in a key, or there is none but keys; branches agree on types;
                 only count, sum, min, max, avg and kin, without DISTINCT; an average is one of no decimals,
-                whose rounding would depend on the parts. A FILTER stays with its part. Never below a join
-                with a relation: which version of it a row meets is recorded with the batch the row came in,
-                and a group has rows of several batches.
+                whose rounding would depend on the parts. A FILTER stays with its part. Not where the union is
+                in time order, which leaves late rows out. Never below a join with a relation: which
+                version of it a row meets is recorded with the batch the row came in, and a group has rows of
+                several batches.
     Why:        branches send groups instead of rows; and one branch's aggregate may be shared with a query
                 on that stream alone.
     """
@@ -32,7 +33,7 @@ def push_aggregate_through_union(node: PlanNode, space: Space) -> Iterator[PlanN
         return
     aggregate, (lower,) = node.operator, node.children
     window = aggregate.window
-    if not isinstance(lower.operator, Union) or not _can_be_given(aggregate):
+    if lower.operator != Union() or not _can_be_given(aggregate):
         return
     schemas = space.schemas(lower)
     wanted = {key.lower() for key in aggregate.keys} | all_read(c.expression for c in aggregate.aggregates)

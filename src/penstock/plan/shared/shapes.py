@@ -293,7 +293,7 @@ class _Tagging:
         """An operator over one input, tagged or not, or over several that are not."""
         operator, tagged = node.operator, any(one.tagged for one in inputs)
         if tagged:
-            if is_ordered(operator):
+            if is_ordered(operator) and len(inputs) > 1:
                 raise _UnsharedError  # it has queues within, and a shared query is one unit
             match operator:
                 case Project(columns=columns):

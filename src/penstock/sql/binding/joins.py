@@ -128,6 +128,7 @@ def join_streams(
         gaps,
         timed=True,
         ingested=False,
+        dated="otherwise",
     )
     return Joined(relation, scope, (*left.parts, right_part))
 

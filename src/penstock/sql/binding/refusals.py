@@ -9,7 +9,8 @@ from sqlglot import exp
 from penstock.sql.text.places import Problem
 
 _REFUSED: Mapping[str, str] = {
-    "order": "ORDER BY needs the end of the stream; sort where the results are read",
+    "order": "the order of rows in here means nothing to what is made of them; "
+    "put ORDER BY at the end of the query",
     "sort": "SORT BY needs the end of the stream; sort where the results are read",
     "cluster": "CLUSTER BY is not supported; how rows are spread is up to Penstock",
     "distribute": "DISTRIBUTE BY is not supported; how rows are spread is up to Penstock",

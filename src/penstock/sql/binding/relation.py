@@ -32,6 +32,7 @@ from penstock.sql.text.dialect import parse_expression
 
 #: Seconds by which the second of two time columns can be later than the first, where that is bounded.
 Gaps: TypeAlias = Mapping[tuple[str, str], float]
+Dated: TypeAlias = Literal["by row", "by window", "otherwise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,9 @@ class Relation:
 
     `times` are the columns whose values the watermark follows: timestamps, or the windows of an aggregate.
     `timed` is whether rows have a time at all. `ingested` is whether each row is one row of a stream, so that
-    the time it was taken in is known. A stored table has no node but a name.
+    the time it was taken in is known. `dated` is how `times` say when a row was: they are its time, or the
+    window that it ends, or neither, as of a pair, whose time is the later of two. A stored table has no node
+    but a name.
     """
 
     node: PlanNode | None
@@ -49,6 +52,7 @@ class Relation:
     gaps: Gaps = field(default_factory=dict)
     timed: bool = False
     ingested: bool = True
+    dated: Dated = "by row"
     port: int = 0
     window: Window | None = None
     table: str | None = None
@@ -143,7 +147,15 @@ class Relation:
             times,
             timed=all(one.timed for one in inputs),
             ingested=all(one.ingested for one in inputs),
+            dated=self.dated if all(one.dated == self.dated for one in inputs) else "otherwise",
         )
+
+    def in_order(self) -> Relation:
+        """The rows in the order of their time, without late ones; branches of a union are merged."""
+        operator, node = Union(ordered=True), self.node
+        if node is not None and node.operator == Union():
+            return replace(self, node=replace(node, operator=operator))
+        return replace(self, node=self.above(operator), port=0)
 
     def aggregate(self, keys: Sequence[str], aggregates: Sequence[Column], window: Window | None) -> Relation:
         """Groups of a window's rows."""
@@ -155,7 +167,23 @@ class Relation:
             times |= {key: self.times[key] for key in keys if key in self.times}
         gaps = {pair: gap for pair, gap in self.gaps.items() if set(pair) <= set(times)}
         schema = output_schema(operator, (self.schema,))
-        return Relation(self.above(operator), schema, times, gaps, timed=self.timed, ingested=False)
+        return Relation(
+            self.above(operator),
+            schema,
+            times,
+            gaps,
+            timed=self.timed,
+            ingested=False,
+            dated=self._dated(window),
+        )
+
+    def _dated(self, window: Window | None) -> Dated:
+        """How groups of a window are."""
+        if window is None or window.kind == "count":
+            return "otherwise"
+        if window.kind != "given":
+            return "by window"
+        return "by row" if window.on is not None and self.times.get(window.on) == "instant" else "by window"
 
     def join_table(self, table: Relation, condition: str, type_: Literal["inner", "left"]) -> Relation:
         """Each row with the rows of a stored table that match it."""

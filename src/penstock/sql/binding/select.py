@@ -15,6 +15,7 @@ from penstock.sql.binding.conditions import check_clock, predicate
 from penstock.sql.binding.from_clause import FromClause, renamed
 from penstock.sql.binding.grouping import Grouping, Item, aggregate_calls, with_window_names
 from penstock.sql.binding.names import Scope
+from penstock.sql.binding.ordering import in_order, is_of_rows
 from penstock.sql.binding.python_calls import with_identities
 from penstock.sql.binding.refusals import refuse_parts
 from penstock.sql.binding.relation import Relation
@@ -38,19 +39,23 @@ class Bound:
 
 def bind_select(sql: str, tree: exp.Expr, catalog: Catalog) -> Bound:
     """The plan of a SELECT in that text; SqlError where something is wrong with it."""
-    binder = _Binder(sql, catalog)
-    with _shown_in(sql):
-        tree = with_identities(tree, catalog.functions)
-        return Bound(binder.query(tree, {}), frozenset(binder.reads))
+    return _bound(sql, tree, catalog)
 
 
 def bind_query(sql: str, tree: exp.Expr, catalog: Catalog) -> Bound:
     """The plan of a SELECT whose rows are a query's result."""
-    bound = bind_select(sql, tree, catalog)
+    bound = _bound(sql, tree, catalog, outermost=True)
     with _shown_in(sql):
         for field in bound.relation.schema.fields:
             check_result(written_for(tree, field.name), field.name, field.type)
     return bound
+
+
+def _bound(sql: str, tree: exp.Expr, catalog: Catalog, *, outermost: bool = False) -> Bound:
+    binder = _Binder(sql, catalog)
+    with _shown_in(sql):
+        tree = with_identities(tree, catalog.functions)
+        return Bound(binder.query(tree, {}, outermost=outermost), frozenset(binder.reads))
 
 
 def bind_condition(sql: str, tree: exp.Expr, relation: Relation, qualifier: str, catalog: Catalog) -> str:
@@ -95,19 +100,26 @@ class _Binder:
         """The names of streams, tables and views that were read."""
         return self._source.reads
 
-    def query(self, tree: exp.Expr, named: Mapping[str, Relation]) -> Relation:
-        """A SELECT, a UNION ALL, or either in parentheses, with what WITH has named."""
+    def query(self, tree: exp.Expr, named: Mapping[str, Relation], *, outermost: bool = False) -> Relation:
+        """A SELECT, a UNION ALL, or either in parentheses, with what WITH has named.
+
+        The outermost one's rows may have an order.
+        """
         named = {**named, **self._with(tree, named)}
+        order = tree.args.get("order") if outermost else None
+        if order is not None:
+            tree = tree.copy()
+            tree.set("order", None)
         match tree:
             case exp.Select():
                 with _placed_in(tree):
-                    return self._select(tree, named)
+                    return self._select(tree, named, order)
             case exp.Union():
                 refuse_parts(tree)
-                return self._union(tree, named)
+                return in_order(self._union(tree, named), order)
             case exp.Subquery():
                 refuse_parts(tree)
-                return self.query(tree.this, named)
+                return in_order(self.query(tree.this, named, outermost=outermost and order is None), order)
             case exp.SetOperation():
                 word = tree.key.upper()
                 raise Problem(tree, f"{word} compares all rows of endless streams; use a join over windows")
@@ -166,7 +178,7 @@ class _Binder:
             return [*self._branches(tree.left), *self._branches(tree.right)]
         return [tree]
 
-    def _select(self, tree: exp.Select, named: Mapping[str, Relation]) -> Relation:
+    def _select(self, tree: exp.Select, named: Mapping[str, Relation], order: exp.Order | None) -> Relation:
         refuse_parts(tree)
         source = tree.args.get("from_")
         if source is None:
@@ -187,10 +199,12 @@ class _Binder:
             relation = replace(relation, window=None)
         if rest is not None and relation.window is not None and relation.window.kind == "count":
             # The window is the stream's: it counts the rows that WHERE leaves out, too.
-            return self._columns(tree, relation, scope, rest)
+            return in_order(self._columns(tree, relation, scope, rest), order)
         if rest is not None:
             relation = relation.where(rest)
-        return self._columns(tree, relation, scope)
+        if order is not None and relation.window is None and is_of_rows(order, tree, relation, scope):
+            return self._columns(tree, relation.in_order(), scope)
+        return in_order(self._columns(tree, relation, scope), order)
 
     def _columns(
         self, tree: exp.Select, relation: Relation, scope: Scope, within: str | None = None
