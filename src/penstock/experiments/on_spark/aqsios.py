@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 
@@ -24,7 +24,6 @@ from penstock.experiments.on_spark.sweeping import Found, Reproduced, Trial, rep
 from penstock.experiments.on_spark.work import Pace, Session
 from penstock.experiments.ordering import Points
 from penstock.experiments.report import Claim, Settings
-from penstock.model.estimates import Estimates
 
 PAPER = "AQSIOS 2010"
 QUERIES, STREAMS = 10, 5
@@ -86,9 +85,9 @@ def statements(pace: Pace) -> str:
     return streams + "".join(plan.statement(pace, number) for number, plan in enumerate(plans()))
 
 
-def row_seconds(known: Estimates, planned: Learned) -> float:
+def row_seconds(learned: Learned) -> float:
     """What a row of a stream takes on average, all its queries together, each in a step of its own."""
-    graph = planned.graph
+    known, graph = learned.estimates, learned.graph
     total = 0.0
     for query in graph.queries:
         operators = tuple(name for name in graph.members[query] if name in set(graph.operators))
@@ -112,42 +111,37 @@ def arrivals(gap_s: float, fed_s: float, seed: int) -> dict[str, Arrivals]:
     }
 
 
-@cache
-def _over_utilizations(settings: Settings, spark: Session) -> Found:
-    points, fed_s = (QUICK_UTILIZATIONS, QUICK_FED_S) if settings.quick else (UTILIZATIONS, FED_S)
-    return _swept(settings, spark, lambda: [(load, POLICIES) for load in points], fed_s)
+def over_loads(seed: int, row_s: float, *, quick: bool) -> list[Trial]:
+    """Figures 3 and 4: each utilisation, each policy; a row of a stream takes so long."""
+    loads = QUICK_UTILIZATIONS if quick else UTILIZATIONS
+    return [trial for load in loads for trial in _at(load, POLICIES, seed, row_s, quick=quick)]
 
 
-@cache
-def _over_betas(settings: Settings, spark: Session) -> Found:
-    fed_s = QUICK_FED_S if settings.quick else FED_S
+def over_betas(seed: int, row_s: float, *, quick: bool) -> list[Trial]:
+    """Figures 5 to 7: each β at the highest utilisation."""
     policies = {f"β = {beta:g}": f"fas-mcq(beta={beta}, rows=1)" for beta in BETAS}
-    return _swept(settings, spark, lambda: [(0.95, policies)], fed_s)
+    return _at(UTILIZATIONS[-1], policies, seed, row_s, quick=quick)
 
 
-def _swept(
-    settings: Settings,
-    spark: Session,
-    points: Callable[[], Sequence[tuple[float, Mapping[str, str]]]],
-    fed_s: float,
-) -> Found:
+def _at(load: float, policies: Mapping[str, str], seed: int, row_s: float, *, quick: bool) -> list[Trial]:
+    came = arrivals(row_s * STREAMS / load, QUICK_FED_S if quick else FED_S, seed)
+    return [Trial(load, name, Scenario(came, text, "gts")) for name, text in policies.items()]
+
+
+def _swept(settings: Settings, spark: Session, trials: Callable[..., Sequence[Trial]]) -> Found:
     with Rig(spark, statements(Pace.measured(spark)), warm=()) as rig:  # all policies' steps are the same
         learned = rig.learn(("fcfs",), _LESSONS)
-        row_s = row_seconds(learned.estimates, learned)
-
-        def trials(seed: int) -> Sequence[Trial]:
-            found = []
-            for load, policies in points():
-                came = arrivals(row_s * STREAMS / load, fed_s, seed)
-                found += [Trial(load, name, Scenario(came, text, "gts")) for name, text in policies.items()]
-            return found
-
-        return sweep(rig, trials, settings, settings.seeds(1 if settings.quick else 2), learned)
+        mine = partial(trials, row_s=row_seconds(learned), quick=settings.quick)
+        return sweep(rig, mine, settings, settings.seeds(1 if settings.quick else 2), learned)
 
 
 def utilization(settings: Settings, spark: Session) -> Reproduced:
     """Figures 3 and 4."""
-    found = _over_utilizations(settings, spark)
+    return figures_3_and_4(settings, _swept(settings, spark, over_loads))
+
+
+def figures_3_and_4(settings: Settings, found: Found) -> Reproduced:
+    """What is said of staleness and response time over the utilisation."""
     claims = [_less_stale(found, other) for other in ("RB-MCQ", "RR", "FCFS")]
     claims.append(_gain(found, "RB-MCQ", "FAS-MCQ", -0.40, "figure 3"))
     return _reproduced("fas-utilization", settings, found, claims, "FAS-MCQ, figures 3 and 4")
@@ -155,7 +149,11 @@ def utilization(settings: Settings, spark: Session) -> Reproduced:
 
 def tradeoff(settings: Settings, spark: Session) -> Reproduced:
     """Figures 5 to 7."""
-    found = _over_betas(settings, spark)
+    return figures_5_to_7(settings, _swept(settings, spark, over_betas))
+
+
+def figures_5_to_7(settings: Settings, found: Found) -> Reproduced:
+    """What is said of β."""
     stale, slow = (found.values(name, "β = 0.25") for name in ("staleness", "mean_latency_s"))
     base_stale, base_slow = (found.values(name, "β = 0") for name in ("staleness", "mean_latency_s"))
     claims = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.errors import ExperimentError
+from penstock.experiments import catalogue
 from penstock.experiments.on_spark import (
     aqsios,
     mavstream,
@@ -34,6 +35,7 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 def find(id_: str) -> Experiment:
     """The experiment of that id on Spark."""
     if id_ not in EXPERIMENTS:
+        catalogue.find(id_)
         known = ", ".join(EXPERIMENTS)
         raise ExperimentError(
             f"'{id_}' is not run on Spark; leave out --engine, or choose one of: {known}, all"

@@ -31,7 +31,7 @@ SLOWER = 12.0
 RATES, FED_S = (100.0, 500.0, 900.0), 25.0
 QUICK_RATES, QUICK_FED_S = (300.0, 900.0), 4.0
 #: Rows of a stream that a window holds, at every rate as in the thesis, where they are 1000.
-WINDOW_ROWS = 100
+WINDOW_ROWS = 50
 #: Rows that must wait, a tenth of a window as there.
 TAU = WINDOW_ROWS // 10
 #: The window by the rows' own clock, which shows as many rows a second at every rate.
@@ -83,51 +83,51 @@ def by_rows(arrivals: Arrivals) -> Arrivals:
     return replace(arrivals, times_s=np.arange(arrivals.rows, dtype=np.float64) / ROWS_PER_S)
 
 
-@cache
-def _over_rates(settings: Settings, spark: Session) -> Found:
-    """The same runs serve figures 6.1 to 6.6."""
-    rates, fed_s = (QUICK_RATES, QUICK_FED_S) if settings.quick else (RATES, FED_S)
-
-    def trials(seed: int) -> Sequence[Trial]:
-        found = []
-        for rate in rates:
-            rng = np.random.default_rng([seed, int(rate)])
-            per_s = rate / SLOWER
-            rows = round(per_s * fed_s)
-            arrivals = {name: by_rows(in_ticks(poisson(per_s, rows, rng))) for name in thesis.STREAMS}
-            found += [Trial(rate, name, Scenario(arrivals, POLICIES[name], "gts")) for name in FOUR]
-        return found
-
-    return _swept(settings, spark, trials)
+def over_rates(seed: int, *, quick: bool) -> list[Trial]:
+    """Figures 6.1 to 6.6: each rate, each policy."""
+    rates, fed_s = (QUICK_RATES, QUICK_FED_S) if quick else (RATES, FED_S)
+    found = []
+    for rate in rates:
+        rng = np.random.default_rng([seed, int(rate)])
+        per_s = rate / SLOWER
+        rows = round(per_s * fed_s)
+        arrivals = {name: by_rows(in_ticks(poisson(per_s, rows, rng))) for name in thesis.STREAMS}
+        found += [Trial(rate, name, Scenario(arrivals, POLICIES[name], "gts")) for name in FOUR]
+    return found
 
 
-@cache
-def _bursts(settings: Settings, spark: Session) -> Found:
-    """Figure 6.7, on a clock that runs faster."""
-    faster = QUICK_FASTER if settings.quick else FASTER
+def under_bursts(seed: int, *, quick: bool) -> list[Trial]:
+    """Figure 6.7: each policy, on a clock that runs faster."""
+    faster = QUICK_FASTER if quick else FASTER
     per_s = BURST_COSTS / SLOWER
     rates = [(at_s / faster, rate * per_s) for at_s, rate in ((0.0, 40.0), (150.0, 80.0), (200.0, 40.0))]
     rates += [(at_s / faster, rate * per_s) for at_s, rate in ((300.0, 80.0), (350.0, 40.0))]
     rows = round((400 * 40 + 100 * 40) / faster * per_s)
+    rng = np.random.default_rng(seed)
+    arrivals = {name: by_rows(in_ticks(scheduled(rates, rows, rng))) for name in thesis.STREAMS}
+    return [Trial("", name, Scenario(arrivals, POLICIES[name], "gts")) for name in FOUR[1:]]
 
-    def trials(seed: int) -> Sequence[Trial]:
-        rng = np.random.default_rng(seed)
-        arrivals = {name: by_rows(in_ticks(scheduled(rates, rows, rng))) for name in thesis.STREAMS}
-        return [Trial("", name, Scenario(arrivals, POLICIES[name], "gts")) for name in FOUR[1:]]
 
-    return _swept(settings, spark, trials)
+@cache
+def _over_rates(settings: Settings, spark: Session) -> Found:
+    """The same runs serve figures 6.1 to 6.6."""
+    return _swept(settings, spark, partial(over_rates, quick=settings.quick))
 
 
 def _swept(settings: Settings, spark: Session, trials: Callable[[int], Sequence[Trial]]) -> Found:
     seeds = settings.seeds(1 if settings.quick else 2)
-    with Rig(spark, statements(Pace.measured(spark))) as rig:
+    with Rig(spark, statements(Pace.measured(spark)), fill=(WINDOW_ROWS, WINDOW_S)) as rig:
         by_side = {trial.side: trial.scenario for trial in trials(REHEARSED)}  # at the last of the rates
         return sweep(rig, trials, settings, seeds, rig.rehearse([*by_side.values()]))
 
 
 def latency(settings: Settings, spark: Session) -> Reproduced:
     """Figure 6.1."""
-    found = _over_rates(settings, spark)
+    return figure_6_1(settings, _over_rates(settings, spark))
+
+
+def figure_6_1(settings: Settings, found: Found) -> Reproduced:
+    """What is said of latency over the rate."""
     pairs = (("path-capacity", "simplified-segment"), ("simplified-segment", "segment"))
     claims = [below(found, "mean_latency_s", *pair, "figure 6.1", "rates") for pair in pairs]
     claims.append(below(found, "mean_latency_s", "path-capacity", "round-robin", "figure 6.1", "rates"))
@@ -137,7 +137,11 @@ def latency(settings: Settings, spark: Session) -> Reproduced:
 
 def memory(settings: Settings, spark: Session) -> Reproduced:
     """Figure 6.2."""
-    found = _over_rates(settings, spark)
+    return figure_6_2(settings, _over_rates(settings, spark))
+
+
+def figure_6_2(settings: Settings, found: Found) -> Reproduced:
+    """What is said of memory over the rate."""
     claims = [
         below(found, "max_memory_bytes", "segment", other, "figure 6.2", "rates")
         for other in ("simplified-segment", "path-capacity", "round-robin")
@@ -149,7 +153,11 @@ def memory(settings: Settings, spark: Session) -> Reproduced:
 
 def throughput(settings: Settings, spark: Session) -> Reproduced:
     """Figures 6.3 to 6.6."""
-    found = _over_rates(settings, spark)
+    return figures_6_3_to_6_6(settings, _over_rates(settings, spark))
+
+
+def figures_6_3_to_6_6(settings: Settings, found: Found) -> Reproduced:
+    """What is said of throughput over the rate."""
     pairs = (
         ("path-capacity", "simplified-segment"),
         ("simplified-segment", "segment"),
@@ -163,7 +171,11 @@ def throughput(settings: Settings, spark: Session) -> Reproduced:
 
 def burst(settings: Settings, spark: Session) -> Reproduced:
     """Figure 6.7."""
-    found = _bursts(settings, spark)
+    return figure_6_7(settings, _swept(settings, spark, partial(under_bursts, quick=settings.quick)))
+
+
+def figure_6_7(settings: Settings, found: Found) -> Reproduced:
+    """What is said of memory under bursts."""
     pairs = (("segment", "simplified-segment"), ("simplified-segment", "path-capacity"))
     claims = [below(found, "mean_memory_bytes", *pair, "figure 6.7", "runs") for pair in pairs]
     rows = found.rows(MEASURES, "burst", "policy")
@@ -206,8 +218,8 @@ def _notes(found: Found) -> tuple[str, ...]:
     return (
         f"Everything {SLOWER:g} times slower than the thesis as read in virtual time: a step costs "
         f"{found.fixed_s * 1e3:.0f} ms before its first row, where an operator's start took "
-        f"{thesis.DISPATCH_S * SLOWER * 1e3:.0f} ms. Windows of {WINDOW_ROWS} rows and τ = {TAU} "
-        "rows, where the thesis has 1000 and 100.",
+        f"{thesis.DISPATCH_S * SLOWER * 1e3:.0f} ms. Windows of {WINDOW_ROWS} rows, full from the first row "
+        f"on, and τ = {TAU} rows, where the thesis has 1000 and 100.",
         "One thread (gts). Rows that wait count what they take in queues.",
         "Dashed, or a black line: what virtual time says, from estimates made before the runs.",
         NOTE,

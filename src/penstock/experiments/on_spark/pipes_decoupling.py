@@ -70,7 +70,7 @@ def statements(join: str) -> str:
 
 
 def decoupling(settings: Settings, spark: Session) -> Reproduced:
-    """Figure 6."""
+    """Figure 6 itself."""
     watched_s = QUICK_WATCHED_S if settings.quick else WATCHED_S
     found: dict[tuple[str, bool], Watched] = {}
     runs = [(join, decoupled) for join in COLLAPSE_S for decoupled in (False, True)]
@@ -83,6 +83,12 @@ def decoupling(settings: Settings, spark: Session) -> Reproduced:
             _feed(engine, 3.0, 1_000.0, decoupled=True)  # jobs are made
             found[join, decoupled] = _feed(engine, watched_s, 1_000_000.0, decoupled=decoupled)
     settings.progress(len(runs), len(runs))
+    return figure_6(settings, found)
+
+
+def figure_6(settings: Settings, found: Runs) -> Reproduced:
+    """What is said of joins in their sources' thread and behind a queue."""
+    watched_s = len(next(iter(found.values())).input_rate)
     rows = [row for key, run in found.items() for row in _rows(key, run)]
     claims = [_falls(found, join) for join in COLLAPSE_S] + [_keeps(found, join) for join in COLLAPSE_S]
     notes = (

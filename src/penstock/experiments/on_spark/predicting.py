@@ -6,7 +6,8 @@ each other. `comparing` holds predictions against what was measured then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from penstock.control.thread_plans import Group, ThreadPlan
 from penstock.engines.sim.engine import Simulation
@@ -21,11 +22,20 @@ from penstock.plan.sharing import merge
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What was found on Spark: queries as they run, estimates, and how long a row takes to a queue."""
+    """What was found on Spark: queries as they run, estimates, and how long a row takes to a queue.
+
+    `by_policy` are estimates of a run under that policy. What a step of a unit costs before its first row and
+    what a row costs are fitted together, so those of different runs do not go with each other.
+    """
 
     queries: tuple[Query, ...]
     estimates: Estimates
     intake_s: float = 0.0
+    by_policy: Mapping[str, Estimates] = field(default_factory=dict)
+
+    def of(self, policy: str) -> Estimates:
+        """From a run under the same policy if there was one, else the last."""
+        return self.by_policy.get(policy, self.estimates)
 
     @property
     def graph(self) -> Graph:
@@ -35,7 +45,7 @@ class Learned:
 
 def predicted(scenario: Scenario, learned: Learned) -> Outcome:
     """One run in virtual time."""
-    known = learned.estimates
+    known = learned.of(scenario.policy)
     workload = Workload(
         scenario.arrivals,
         known.operators,

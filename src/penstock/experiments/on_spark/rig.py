@@ -14,10 +14,11 @@ from types import TracebackType
 
 import numpy as np
 
+from penstock.engines.sim.draws import Floats
 from penstock.engines.spark.engine import Engine
 from penstock.experiments.on_spark.predicting import Learned
 from penstock.experiments.on_spark.running import finish, push, run
-from penstock.experiments.on_spark.scenario import Outcome, Scenario, made_rows, measured
+from penstock.experiments.on_spark.scenario import Maker, Outcome, Scenario, made_rows, measured
 from penstock.experiments.on_spark.work import Session
 from penstock.model.estimates import Estimates
 from penstock.model.query import Query
@@ -36,14 +37,29 @@ class Rig:
     """One engine and its queries; runs are one after the other."""
 
     def __init__(
-        self, spark: Session, statements: str, *, workers: int = 1, warm: Sequence[int] = WARM
+        self,
+        spark: Session,
+        statements: str,
+        *,
+        workers: int = 1,
+        warm: Sequence[int] = WARM,
+        make: Maker = made_rows,
+        fill: tuple[int, float] = (0, 0.0),
+        apart: bool = False,
     ) -> None:
-        self._statements, self._warm, self._base_s = statements, warm, 1_000_000.0
+        """`make` makes rows that the streams take; `fill` is how many of them windows hold, in how many
+        seconds of their own clock, when a run begins; `apart`, queries of one shape are not run as one.
+        """
+        self._statements, self._warm, self._make, self._apart = statements, warm, make, apart
+        self._fill_rows, self._fill_s = fill
+        self._base_s = 1_000_000.0
         self.engine = Engine(spark=spark, workers=workers, recuts=False)
 
     def __enter__(self) -> Rig:
         self.engine.open()
         self.engine.execute(self._statements)
+        for query in self.queries if self._apart else ():
+            self.engine.run_apart(query)
         self.engine.start()
         return self
 
@@ -59,40 +75,44 @@ class Rig:
 
     def learn(self, policies: Sequence[str], lessons: Sequence[int]) -> Learned:
         """Rows for all streams under each policy, until it is known what the units of each cost."""
-        fixed: dict[tuple[str, ...], float] = {}
+        found: dict[str, Estimates] = {}
         for policy in policies:
             self.engine.use_policy(policy)
             self._push_all(lessons)
-            fixed |= self.estimates.fixed
-        return self._learned(fixed)
+            found[policy] = self.estimates()
+        return self._learned(found)
 
-    def rehearse(self, scenarios: Sequence[Scenario]) -> Learned:
+    def rehearse(self, scenarios: Sequence[Scenario], times: int = 1) -> Learned:
         """The same from whole runs, whose rows are others than those that count."""
-        fixed: dict[tuple[str, ...], float] = {}
+        found: dict[str, Estimates] = {}
         for scenario in scenarios:
-            self.run(scenario, REHEARSED)
-            fixed |= self.estimates.fixed
-        return self._learned(fixed)
+            for number in range(times):
+                self.run(scenario, REHEARSED + number)
+            found[scenario.policy] = self.estimates()
+        return self._learned(found)
 
-    def _learned(self, fixed: Mapping[tuple[str, ...], float]) -> Learned:
+    def _learned(self, found: Mapping[str, Estimates]) -> Learned:
         """Estimates tell only what units of the running cut cost before their first row."""
-        return Learned(self.planned, replace(self.estimates, fixed=fixed), self.intake_s())
+        fixed = {unit: fixed_s for one in found.values() for unit, fixed_s in one.fixed.items()}
+        return Learned(self.planned, replace(self.estimates(), fixed=fixed), self.intake_s(), found)
 
     @property
     def planned(self) -> tuple[Query, ...]:
         """The queries as they run."""
         return tuple(self.engine.coordinator.control.graph.queries.values())
 
-    @property
     def estimates(self) -> Estimates:
-        """What is known of operators now."""
-        return self.engine.coordinator.control.estimates
+        """What is known of operators now, of the last steps too."""
+        coordinator = self.engine.coordinator
+        coordinator.mailbox.call(coordinator.estimate)
+        return coordinator.control.estimates
 
     def run(self, scenario: Scenario, seed: int) -> Outcome:
         """One run, until all its rows are through."""
         self._use(scenario)
         self._push_all(self._warm)
-        rows = scenario.rows(seed, self._base_s)
+        self._fill()
+        rows = scenario.rows(seed, self._base_s, self._make)
         fed_s = scenario.fed_s
         found = run(self.engine, scenario.groups(), rows, fed_s, 3 * fed_s + _PATIENCE_S)
         self._base_s += fed_s + _BETWEEN_S
@@ -107,15 +127,25 @@ class Rig:
         for name, operators in scenario.partitions.items():
             engine.set_partition(name, operators=operators)
 
+    def _fill(self) -> None:
+        """Rows of just before, so that windows are full when a run begins."""
+        if self._fill_rows:
+            times_s = (
+                self._base_s - self._fill_s + np.linspace(0.0, self._fill_s, self._fill_rows, endpoint=False)
+            )
+            self._push_and_wait(times_s, REHEARSED)
+
+    def _push_and_wait(self, times_s: Floats, seed: int) -> None:
+        tickets = [
+            push(self.engine, stream, self._make(times_s, np.random.default_rng([seed, place])))
+            for place, stream in enumerate(self.engine.feeds())
+        ]
+        finish(self.engine, tickets, _PATIENCE_S)
+
     def _push_all(self, sizes: Sequence[int]) -> None:
         """Rows for all streams, each time so many, and each time all are through."""
         for place, size in enumerate(sizes):
-            times_s = self._base_s + np.linspace(0.0, 1.0, size)
-            tickets = [
-                push(self.engine, stream, made_rows(times_s, np.random.default_rng([place, size])))
-                for stream in self.engine.feeds()
-            ]
-            finish(self.engine, tickets, _PATIENCE_S)
+            self._push_and_wait(self._base_s + np.linspace(0.0, 1.0, size), place)
             self._base_s += _BETWEEN_S
 
     def intake_s(self, tries: int = 9) -> float:
@@ -123,7 +153,7 @@ class Rig:
         taken = []
         stream = next(iter(self.engine.feeds()))
         for number in range(tries):
-            rows = made_rows(np.array([self._base_s]), np.random.default_rng(number))
+            rows = self._make(np.array([self._base_s]), np.random.default_rng(number))
             began = time.monotonic()
             ticket = push(self.engine, stream, rows)
             ticket.wait(_PATIENCE_S)

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,9 @@ ROW_BYTES = 8 + 8 + 4 + 8 + TEXT + 4
 TICK_S = 0.02
 #: The largest `k`, exclusive.
 KEYS = 1 << 30
+
+#: Makes rows of these times.
+Maker: TypeAlias = Callable[[Floats, np.random.Generator], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +58,10 @@ class Scenario:
         ]
         return tuple(sorted(found, key=lambda group: (group.at_s, group.stream)))
 
-    def rows(self, seed: int, base_s: float) -> dict[str, pa.Table]:
+    def rows(self, seed: int, base_s: float, make: Maker) -> dict[str, pa.Table]:
         """The rows of each stream; `base_s` is when, by the rows' own clock, the run begins."""
         return {
-            stream: made_rows(one.times_s + base_s, np.random.default_rng([seed, number]))
+            stream: make(one.times_s + base_s, np.random.default_rng([seed, number]))
             for number, (stream, one) in enumerate(self.arrivals.items())
         }
 

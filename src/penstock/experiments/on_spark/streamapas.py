@@ -6,8 +6,8 @@ to worker is microseconds there; here a step is tens of milliseconds (`bench tra
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping
+from functools import partial
 from statistics import mean
 
 import numpy as np
@@ -18,7 +18,7 @@ from penstock.experiments.on_spark import charts
 from penstock.experiments.on_spark.noise import judged_shares, least_share
 from penstock.experiments.on_spark.rig import Rig
 from penstock.experiments.on_spark.scenario import COLUMNS, Scenario, in_ticks
-from penstock.experiments.on_spark.sweeping import Found, Reproduced, Trial, report, sweep, together
+from penstock.experiments.on_spark.sweeping import Found, Reproduced, Trial, report, sweep, together, unseen
 from penstock.experiments.on_spark.work import Session
 from penstock.experiments.report import Claim, Settings
 
@@ -33,7 +33,9 @@ POLICIES: Mapping[str, str] = {
     "chain-flush": "chain-flush(limit_s=4.0)",
     "round-robin": "round-robin(rows=200, order='ready')",
 }
-WORKERS, MOST_WORKERS = 3, 4
+WORKERS = 3
+#: What sides of figure 12 are called, by their number of workers.
+NUMBERS = {1: "1 worker", 2: "2 workers", 3: "3 workers", 4: "4 workers"}
 #: By how much latency may differ with the number of workers.
 NEARLY_THE_SAME = 0.25
 MEASURES = ("mean_latency_s", "p95_latency_s", "mean_memory_bytes", "staleness", "finish_s")
@@ -53,8 +55,9 @@ def statements() -> str:
     )
 
 
-def _trials(settings: Settings, sides: Mapping[str, tuple[str, str]], workers: int) -> Sequence[Trial]:
-    rates, rows = (QUICK_RATES, QUICK_ROWS) if settings.quick else (RATES, ROWS)
+def over_rates(sides: Mapping[str, tuple[str, str]], workers: int, *, quick: bool) -> list[Trial]:
+    """Each rate, each side: its policy and what it does with workers."""
+    rates, rows = (QUICK_RATES, QUICK_ROWS) if quick else (RATES, ROWS)
     found = []
     for rate in rates:
         arrivals = {name: in_ticks(fixed_rate(rate / 60.0, rows)) for name in STREAMS}
@@ -65,12 +68,18 @@ def _trials(settings: Settings, sides: Mapping[str, tuple[str, str]], workers: i
     return found
 
 
-@cache
-def _swept(
-    settings: Settings, spark: Session, workers: int, sides: tuple[tuple[str, tuple[str, str]], ...]
-) -> Found:
+def configurations() -> dict[str, tuple[str, str]]:
+    """Figure 11: each scheduler with a pool, and with workers that own their operators."""
+    return {
+        f"{policy}, {scheduling}": (POLICIES[policy], scheduling)
+        for policy in POLICIES
+        for scheduling in ("pool", "owned")
+    }
+
+
+def _swept(settings: Settings, spark: Session, sides: Mapping[str, tuple[str, str]], workers: int) -> Found:
     with Rig(spark, statements(), workers=workers) as rig:
-        trials = _trials(settings, dict(sides), workers)
+        trials = over_rates(sides, workers, quick=settings.quick)
         by_policy = {trial.scenario.policy: trial.scenario for trial in trials}
         learned = rig.rehearse([*by_policy.values()])  # windows are full, too, from then on
         return sweep(rig, lambda _seed: trials, settings, settings.seeds(_repeats(settings)), learned)
@@ -82,12 +91,11 @@ def _repeats(settings: Settings) -> int:
 
 def workers(settings: Settings, spark: Session) -> Reproduced:
     """Figure 11: workers that own their operators beside a pool."""
-    sides = tuple(
-        (f"{policy}, {scheduling}", (POLICIES[policy], scheduling))
-        for policy in POLICIES
-        for scheduling in ("pool", "owned")
-    )
-    found = _swept(settings, spark, WORKERS, sides)
+    return figure_11(settings, _swept(settings, spark, configurations(), WORKERS))
+
+
+def figure_11(settings: Settings, found: Found) -> Reproduced:
+    """What is said of workers that own their operators."""
     rows = found.rows(MEASURES, "rate", "configuration")
     claims = []
     for policy in POLICIES:
@@ -105,19 +113,27 @@ def workers(settings: Settings, spark: Session) -> Reproduced:
     draw = partial(
         charts.over_points, rows, ("mean_latency_s", "finish_s"), "rate", "configuration", "rows/min", title
     )
-    made = report("apas-workers", PAPER, settings, rows, claims, draw, _notes(found, WORKERS))
+    made = report("apas-workers", PAPER, settings, rows, claims, draw, _notes(found, f"{WORKERS} workers"))
     return Reproduced(made, found.comparison)
 
 
 def scale(settings: Settings, spark: Session) -> Reproduced:
     """Figure 12: one to four workers."""
     how = (POLICIES["chain-flush"], "owned")
-    numbers = [f"{n} worker{'s'[: n - 1]}" for n in range(1, MOST_WORKERS + 1)]
-    found = together(_swept(settings, spark, n, ((name, how),)) for n, name in enumerate(numbers, 1))
+    parts: list[Found] = []
+    for workers_, name in NUMBERS.items():
+        settings.progress(len(parts), len(NUMBERS))
+        parts.append(_swept(unseen(settings), spark, {name: how}, workers_))
+    settings.progress(len(NUMBERS), len(NUMBERS))
+    return figure_12(settings, together(parts))
+
+
+def figure_12(settings: Settings, found: Found) -> Reproduced:
+    """What is said of the number of workers."""
     rows = found.rows(MEASURES, "rate", "workers")
     means = {
         name: mean(v for runs in found.values("mean_latency_s", name).values() for v in runs)
-        for name in numbers
+        for name in NUMBERS.values()
     }
     spread = max(means.values()) / min(means.values()) - 1
     claims = [
@@ -130,13 +146,13 @@ def scale(settings: Settings, spark: Session) -> Reproduced:
     ]
     title = "StreamAPAS, figure 12 on Spark: workers"
     draw = partial(charts.over_points, rows, ("mean_latency_s",), "rate", "workers", "rows/min", title)
-    made = report("apas-scale", PAPER, settings, rows, claims, draw, _notes(found, MOST_WORKERS))
+    made = report("apas-scale", PAPER, settings, rows, claims, draw, _notes(found, "One to four workers"))
     return Reproduced(made, found.comparison)
 
 
-def _notes(found: Found, workers_: int) -> tuple[str, ...]:
+def _notes(found: Found, workers_: str) -> tuple[str, ...]:
     return (
-        f"{workers_} workers on two cores; windows of {WINDOW_ROWS} rows, selection value < 50 of 0 to 99, "
+        f"{workers_} on two cores; windows of {WINDOW_ROWS} rows, selection value < 50 of 0 to 99, "
         f"join value < value. A step costs {found.fixed_s * 1e3:.0f} ms before its first row.",
         "Handing over is a command in a queue: transport versions and buffers differ in virtual time only.",
     )

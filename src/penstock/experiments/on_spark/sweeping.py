@@ -128,6 +128,11 @@ def sweep(
     return Found(measured, predictions, learned)
 
 
+def unseen(settings: Settings) -> Settings:
+    """For a part of an experiment, whose whole shows how far it is."""
+    return replace(settings, progress=lambda *_: None)
+
+
 def in_turns(sides: Iterable[Side], seed: int) -> list[Side]:
     """In another order for each seed, so that nobody is always first."""
     mixed = list(sides)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Any, TypeAlias
+
+from penstock.errors import ExperimentError
 
 #: What runs SQL in batch: a Spark session.
 Session: TypeAlias = Any
@@ -19,7 +21,10 @@ TEXT = 32
 #: Bytes that are hashed in one go; more is a chain of such hashes, so that no row takes much memory.
 _LINK = 1 << 16
 #: Rows and bytes of the two measurements whose difference says what a byte takes.
-_FEW, _MANY, _BYTES = 20, 220, 4 * _LINK
+_FEW, _MANY, _BYTES = 20, 420, 4 * _LINK
+#: What hashing a byte takes at least, on any machine of these years; less was measured wrongly. From less,
+#: expressions would follow that fill all memory.
+LEAST_BYTE_S = 2e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,11 @@ class Pace:
     byte_s: float
 
     @classmethod
-    def measured(cls, spark: Session, tries: int = 3) -> Pace:
-        """The least of some tries, since something else may run meanwhile."""
+    def measured(cls, spark: Session, tries: int = 4) -> Pace:
+        """The least of some tries, since something else may run meanwhile.
+
+        Raises ExperimentError if the machine is too busy to tell.
+        """
         text = hashed("CAST(id AS STRING)", _BYTES)
 
         def taken_s(rows: int) -> float:
@@ -39,8 +47,16 @@ class Pace:
             return time.monotonic() - began
 
         taken_s(_MANY)  # until Java has compiled it
-        few_s, many_s = (min(taken_s(rows) for _ in range(tries)) for rows in (_FEW, _MANY))
-        return cls(max(many_s - few_s, 1e-6) / ((_MANY - _FEW) * _BYTES))
+        few_s = many_s = inf
+        for _ in range(tries):
+            few_s, many_s = min(few_s, taken_s(_FEW)), min(many_s, taken_s(_MANY))
+        byte_s = (many_s - few_s) / ((_MANY - _FEW) * _BYTES)
+        if byte_s < LEAST_BYTE_S:
+            raise ExperimentError(
+                f"hashing {_MANY} rows took {many_s:.2f} s and {_FEW} rows {few_s:.2f} s: this machine is "
+                "too busy to tell what a byte takes; run it again when less else runs"
+            )
+        return cls(byte_s)
 
     def hash(self, seconds: float, *, of: str = "code", salt: str = "") -> str:
         """A hash that takes so long; texts of other salts have other hashes."""
