@@ -1,0 +1,56 @@
+"""One tiny scenario on Spark, and what virtual time says of it from an earlier run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from penstock.engines.sim.arrivals import at_times
+from penstock.experiments.on_spark.rig import Rig
+from penstock.experiments.on_spark.scenario import COLUMNS, Scenario, in_ticks
+from penstock.experiments.on_spark.sweeping import Trial, sweep
+from penstock.experiments.report import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+STATEMENTS = f"""\
+CREATE STREAM `left` ({COLUMNS}, WATERMARK FOR t AS t - INTERVAL 0 SECONDS) USING push;
+CREATE STREAM `right` ({COLUMNS}, WATERMARK FOR t AS t - INTERVAL 0 SECONDS) USING push;
+CREATE CONTINUOUS QUERY even AS SELECT id, u FROM `left` WHERE id % 2 = 0;
+CREATE CONTINUOUS QUERY pairs AS SELECT x.id AS a, y.id AS b FROM `left` AS x JOIN `right` AS y
+  ON x.id % 1 = y.id % 1 AND y.t BETWEEN x.t - INTERVAL 1 SECONDS AND x.t + INTERVAL 1 SECONDS;
+"""
+ROWS = 40
+
+
+def trials(policy: str, scheduling: str) -> list[Trial]:
+    arrivals = {name: in_ticks(at_times(np.arange(1, ROWS + 1) / ROWS)) for name in ("left", "right")}
+    return [Trial("", f"{policy}, {scheduling}", Scenario(arrivals, policy, scheduling, workers=2))]
+
+
+def test_a_scenario_runs_and_is_predicted_from_a_run_before(spark: SparkSession) -> None:
+    mine = trials("fcfs", "pool") + trials("chain", "gts")
+    progress: list[tuple[int, int]] = []
+    with Rig(spark, STATEMENTS, workers=2, fill=(5, 0.1)) as rig:
+        learned = rig.rehearse([trial.scenario for trial in mine], times=2)
+        settings = Settings(quick=True, progress=lambda *at: progress.append(at))
+        found = sweep(rig, lambda _seed: mine, settings, [1], learned)
+    assert set(learned.by_policy) == {"fcfs", "chain"}
+    assert learned.estimates.fixed_s > 0
+    assert learned.intake_s > 0
+    assert learned.of("fcfs").fixed.keys() != learned.of("chain").fixed.keys()
+    assert progress == [(0, 2), (1, 2), (2, 2)]
+    for measured, predicted in ((found.measured, found.predicted),):
+        for key, (run,) in measured.items():
+            assert run.rows_out > ROWS // 2  # what comes of the rows that fill windows does not count
+            assert run.steps > 0
+            assert run.finish_s >= 1.0
+            assert 0 < run.mean_latency_s < run.p95_latency_s * 1.2
+            assert predicted[key][0].rows_out > 0
+    assert {row["policy"] for row in found.rows(("staleness",), "at", "policy")} == {
+        "fcfs, pool",
+        "chain, gts",
+    }
+    assert len(found.comparison.points) == 6
