@@ -112,6 +112,11 @@ def test_every_role_at_every_endpoint(client: Client, endpoint: Endpoint) -> Non
     assert (endpoint.role is None) or {401} <= {one.outcome for one in last}
 
 
+def test_nobody_is_refused_who_asks_whether_a_server_is_ready(client: Client) -> None:
+    assert client.ask("GET", "/ready").status_code == 503
+    assert client.backend.audit.last(20) == []
+
+
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "PROPFIND"])
 def test_methods_that_there_are_not(client: Client, method: str) -> None:
     answered = client.ask(method, "/api/v1/sql", client.tokens[Role.ADMIN])

@@ -10,6 +10,7 @@ from penstock.web.experiments.rows import (
     ago,
     board,
     duration,
+    explained,
     figure_words,
     heading,
     remark,
@@ -50,15 +51,25 @@ def test_experiments_are_under_their_papers_with_the_numbers_of_the_last_run() -
     }
     shown = board(found, NOW_S)
     assert [(one["name"], one["words"]) for one in shown["papers"]] == [
-        ("One", "4 held, 3 not held, 2 fitted"),
+        ("One", "4 held, 3 not held, 2 fitted; 1 within noise"),
         ("Two", "3 held, 1 not held"),
     ]
     first, second = shown["papers"][0]["rows"]
-    assert (first["tally"], first["words"]) == (tally, "1 held, 2 not held, 2 fitted")
+    assert (first["tally"], first["words"]) == (tally, "1 held, 2 not held, 2 fitted; 1 within noise")
     assert (first["link"], first["figure"]) == ("/experiments/a%2Fb", "figures 3, 4")
     assert first["when"] == "run here 3 minutes ago, in 12 s"
     assert (second["when"], second["trouble"]) == ("not run here yet; as of version 0.1.0", "cancelled")
     assert (shown["missing"], shown["running"]) == ("", None)
+
+
+def test_words_of_a_table_of_claims_are_explained_where_they_occur() -> None:
+    held = {"state": "held", "within_noise": False}
+    fitted = "Fitted: the claim is about a value that was fitted to it, so it says nothing."
+    noise = "Within noise: other seeds might say the opposite."
+    assert explained([held]) == ""
+    assert explained([held, {**held, "state": "fitted"}]) == fitted
+    assert explained([{**held, "within_noise": True}]) == noise
+    assert explained([{"state": "fitted", "within_noise": True}]) == f"{fitted} {noise}"
 
 
 def test_how_far_a_run_is_is_not_known_at_first() -> None:

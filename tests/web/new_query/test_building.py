@@ -250,6 +250,23 @@ def test_a_view_has_the_time_of_what_it_is_made_from() -> None:
     assert found.problem == ""
 
 
+SCORE = {
+    "name": "score",
+    "target": "fraud:score",
+    "parameters": [{"name": "amount", "type": "double"}],
+    "returns": "double",
+    "aggregate": False,
+}
+
+
+def test_functions_in_python_have_the_types_they_were_declared_with() -> None:
+    steps = [step("project", "scored", "temps", items=[{"expression": "score(temp)", "name": "s"}])]
+    (found,) = looked_at(steps_of(steps), catalog_of(STREAMS, functions=[SCORE]))
+    assert (found.problem, found.made[0].columns) == ("", {"s": "double"})
+    (found,) = looked_at(steps_of(steps), CATALOG)
+    assert "there is no function 'score'" in found.problem
+
+
 _COLUMNS = {"temps": ("t", "room", "temp"), "doors": ("t", "room", "open", "n")}
 
 

@@ -29,7 +29,7 @@ def board(found: Mapping[str, Any], now_s: float) -> dict[str, Any]:
         "missing": found["missing"] or "",
         "running": running(found["running"]),
         "papers": [
-            {"name": paper, "words": str(sum_of(row["tally"] for row in rows)), "rows": rows}
+            {"name": paper, "words": counted(sum_of(row["tally"] for row in rows)), "rows": rows}
             for paper, rows in papers.items()
         ],
     }
@@ -43,10 +43,26 @@ def _row(one: Mapping[str, Any], now_s: float) -> dict[str, Any]:
         "title": one["about"],
         "figure": figure_words(one["figure"]),
         "tally": tally,
-        "words": str(Tally(**tally)),
+        "words": counted(Tally(**tally)),
         "when": when(one, now_s),
         "trouble": one["trouble"] or "",
     }
+
+
+def counted(tally: Tally) -> str:
+    """How many claims are in each state, and how many of them might be in another."""
+    return f"{tally}; {tally.within_noise} within noise" if tally.within_noise else str(tally)
+
+
+def explained(claims: Iterable[Mapping[str, Any]]) -> str:
+    """What the words in a table of claims mean, as far as they occur."""
+    found = list(claims)
+    told = []
+    if any(one["state"] == "fitted" for one in found):
+        told.append("Fitted: the claim is about a value that was fitted to it, so it says nothing.")
+    if any(one["within_noise"] for one in found):
+        told.append("Within noise: other seeds might say the opposite.")
+    return " ".join(told)
 
 
 def sum_of(tallies: Iterable[Mapping[str, int]]) -> Tally:

@@ -1,5 +1,8 @@
 // All experiments under their papers: how many claims are held, when each was run, and the one that runs.
 
+// How a claim's states are coloured, as levels of service are.
+const STATES = [["held", "met"], ["not_held", "risk"], ["fitted", "none"]];
+
 export default {
   template: `
     <div class="experiments">
@@ -14,9 +17,8 @@ export default {
             </div>
             <div class="claims">
               <span class="share" aria-hidden="true">
-                <span class="met" :style="{ flex: row.tally.held }"></span>
-                <span class="risk" :style="{ flex: row.tally.not_held }"></span>
-                <span class="none" :style="{ flex: row.tally.fitted }"></span></span>
+                <template v-for="[state, level] in states" :key="state">
+                  <span v-if="row.tally[state]" :class="level" :style="{ flex: row.tally[state] }"></span></template></span>
               <span class="small">{{ row.words }}</span>
             </div>
             <div class="when">
@@ -40,7 +42,7 @@ export default {
     </div>`,
   props: { initial: Object, why: String },
   emits: ["run", "cancel"],
-  data() { return { papers: [], running: null, missing: "" }; },
+  data() { return { papers: [], running: null, missing: "", states: STATES }; },
   created() { this.take(this.initial); },
   computed: {
     reason() {

@@ -69,7 +69,7 @@ export default {
   props: { initial: Object },
   data() {
     return {
-      rows: {}, at: 0, filter: "", ...chosen(), open: {}, soon: SOON,
+      rows: Object.freeze({}), at: 0, filter: "", ...chosen(), open: {}, soon: SOON,
       sorts: Object.keys(SORTS), groups: Object.keys(GROUPS), metrics: METRICS,
     };
   },
@@ -121,21 +121,22 @@ export default {
     toggle(part) { this.open[part.name] = !this.isOpen(part); },
     // What is new: rows that changed, points that came, names that went.
     take({ at, rows, points, gone }) {
-      this.at = at;
+      // All rows are put in place at once, and frozen: Vue need not watch each figure of hundreds.
+      const all = { ...this.rows };
       for (const name of gone ?? []) {
-        delete this.rows[name];
+        delete all[name];
         this.points.delete(name);
       }
-      for (const [name, row] of Object.entries(rows ?? {}))
-        this.rows[name] = { now: [], at, ...this.rows[name], ...row, name };
+      for (const [name, row] of Object.entries(rows ?? {})) all[name] = { now: [], at, ...all[name], ...row, name };
       for (const [name, came] of Object.entries(points ?? {})) {
-        const row = this.rows[name];
-        if (!row) continue;
-        const all = added(this.points.get(name), came, at);
-        this.points.set(name, all);
-        row.now = latest(all);
-        row.at = at;
+        if (!all[name]) continue;
+        const known = added(this.points.get(name), came, at);
+        this.points.set(name, known);
+        all[name] = { ...all[name], now: latest(known), at };
       }
+      Object.values(all).forEach(Object.freeze);
+      this.rows = Object.freeze(all);
+      this.at = at;
     },
   },
 };

@@ -1,7 +1,7 @@
 // Queries of the overview that are shown as one until somebody opens them: how they stand together.
 
 import { LEVELS, LEVEL_WORDS, rate } from "./index.js";
-import { METRICS, lineOfAll, summary } from "./query_measures.js";
+import { LinesOfMany, METRICS, summary } from "./query_measures.js";
 import { Spark } from "./spark.js";
 import { WishGauge } from "./wish_gauge.js";
 
@@ -21,7 +21,7 @@ export const QueryGroup = {
       <span v-for="(metric, place) in metrics" class="cell" role="cell">
         <span class="name" aria-hidden="true">{{ metric.name }} </span>
         <span class="value">{{ now.texts[place] }}</span>
-        <spark :values="valuesOf(metric)" :at="at" :most="metric.most" />
+        <spark :values="lines[place]" :at="at" :most="metric.most" />
       </span>
       <span class="cell rate" role="cell"><span class="name" aria-hidden="true">rows out </span><span class="value">{{ rate(now.rate) }}</span></span>
     </div>`,
@@ -29,7 +29,9 @@ export const QueryGroup = {
   props: { part: Object, open: Boolean, at: Number, points: Function },
   emits: ["toggle"],
   data() { return { metrics: METRICS, words: LEVEL_WORDS }; },
+  created() { this.many = new LinesOfMany(); },
   computed: {
+    lines() { return this.many.take(this.part.rows.map((row) => row.name).sort(), this.points, this.at); },
     now() { return summary(this.part.rows); },
     levels() {
       return LEVELS.map((level) => ({ level, count: this.part.rows.filter((row) => row.level === level).length }))
@@ -45,8 +47,5 @@ export const QueryGroup = {
       return worst;
     },
   },
-  methods: {
-    rate,
-    valuesOf(metric) { return lineOfAll(this.part.rows.map((row) => this.points(row.name)), metric); },
-  },
+  methods: { rate },
 };

@@ -44,18 +44,38 @@ export function line(points, metric) {
   return points.map((point) => [point[0], point[metric.place]]);
 }
 
-// One measure of several queries as one line: looks are of all queries at the same moments.
-export function lineOfAll(all, metric) {
-  const moments = new Map();
-  for (const points of all)
-    for (const point of points) {
-      const value = point[metric.place];
-      if (value === null) continue;
-      const found = moments.get(point[0]);
-      if (found) found.push(value);
-      else moments.set(point[0], [value]);
+// The measures of several queries as one line each: looks are of all queries at the same moments. What was put
+// together at one look is kept for the next, as long as it is of the same queries.
+export class LinesOfMany {
+  #names = [];
+  #lines = METRICS.map(() => []);
+  #last = -Infinity;
+
+  // One line for each of METRICS.
+  take(names, pointsOf, at) {
+    if (names.length !== this.#names.length || names.some((name, place) => name !== this.#names[place])) {
+      this.#names = names;
+      this.#lines = METRICS.map(() => []);
+      this.#last = -Infinity;
     }
-  return [...moments].sort((a, b) => a[0] - b[0]).map(([at, values]) => [at, metric.of(values)]);
+    const moments = new Map();
+    for (const name of names) {
+      const points = pointsOf(name);
+      for (let place = points.length - 1; place >= 0 && points[place][0] > this.#last; place -= 1) {
+        const point = points[place];
+        if (!moments.has(point[0])) moments.set(point[0], METRICS.map(() => []));
+        METRICS.forEach((metric, nth) => {
+          if (point[metric.place] !== null) moments.get(point[0])[nth].push(point[metric.place]);
+        });
+      }
+    }
+    const came = [...moments].sort((a, b) => a[0] - b[0]);
+    this.#last = came.at(-1)?.[0] ?? this.#last;
+    this.#lines = this.#lines.map((line, nth) => line
+      .concat(came.filter((one) => one[1][nth].length).map(([moment, values]) => [moment, METRICS[nth].of(values[nth])]))
+      .filter((point) => point[0] >= at - SPAN_S));
+    return this.#lines;
+  }
 }
 
 // How several queries stand now.

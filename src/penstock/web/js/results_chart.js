@@ -137,7 +137,7 @@ export const ResultsChart = {
     ticks() { return this.levels.map((value) => ({ y: this.y(value), text: numberText(Number(value.toPrecision(12))) })); },
     times() {
       const { from, to } = this.range;
-      const wanted = Math.max(2, Math.floor((this.right - this.left) / 110));
+      const wanted = Math.max(2, Math.floor((this.right - this.left) / 80));
       const step = STEPS_S.find((one) => (to - from) / one <= wanted) ?? STEPS_S.at(-1);
       const found = [];
       for (let at = Math.ceil(from / step) * step; at <= to; at += step) found.push(this.tick(at, to - from));

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 #: How many looks are kept, four minutes of them while rows flow, and marks (switches of policy and threads).
-KEPT, MARKS = 320, 50
+KEPT, MARKS = 400, 50
 
 _Kept = TypeVar("_Kept")
 

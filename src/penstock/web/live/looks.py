@@ -13,7 +13,7 @@ from penstock.server.http.backend import Backend
 from penstock.web.live.history import History
 
 #: Seconds from one look to the next while somebody watches: while rows flow, and while nothing changes.
-FLOWING_S, STILL_S = 0.75, 2.0
+FLOWING_S, STILL_S = 0.6, 2.0
 #: The same while nobody watches.
 UNWATCHED_S = 5.0
 

@@ -13,7 +13,7 @@ from nicegui.element import Element
 from penstock.experiments.claims import tally
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
-from penstock.web.experiments.rows import figure_words, remark, running, when
+from penstock.web.experiments.rows import counted, explained, figure_words, remark, running, when
 from penstock.web.live.looks import Live
 from penstock.web.parts.elements import attributes, box, button, empty, link, panel, say, sentence, text
 from penstock.web.parts.experiments import LOOK_S, claims_table, picture, rows_table
@@ -131,8 +131,10 @@ async def _asked(visitor: Visitor, method: str, path: str) -> None:
 
 
 def _content(one: Mapping[str, Any], drawn: bytes | None) -> None:
-    with panel("Claims", f"{tally(one['measured'])}; {when(one, time.time())}"):
+    with panel("Claims", f"{counted(tally(one['measured']))}; {when(one, time.time())}"):
         claims_table(one["measured"])
+        if words := explained(one["measured"]):
+            text("p", words, "muted small about")
         if one["shortfall"]:
             text("p", remark(one["shortfall"]), "muted small about")
     with panel("Figure"):

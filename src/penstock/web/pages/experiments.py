@@ -22,6 +22,8 @@ _ABOUT = (
     "that schedules queries, and what each paper claims is held against what comes out. A run is quick "
     "(fewer rows, points and seeds) and takes only the processor time that queries leave."
 )
+#: Spark's steps would compete with those of this server's queries, so they are not run from here.
+_ON_SPARK = "Most of them also run as real steps on Spark, on a machine that has nothing else to do:"
 
 
 async def show(visitor: Visitor, live: Live, _: Request) -> None:
@@ -45,6 +47,8 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
 
     with frame(visitor, live, "/experiments", "Experiments"):
         text("p", _ABOUT, "muted about")
+        with text("p", _ON_SPARK, "muted about"):
+            text("code", " penstock reproduce all --engine spark --quick")
         missing = text("p", told["missing"], "notice").props("role=status")
         missing.set_visibility(bool(told["missing"]))
         shown = ExperimentBoard(told, run, cancel, forbidden=forbidden(visitor, Role.OPERATOR))

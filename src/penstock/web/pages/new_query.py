@@ -97,7 +97,13 @@ class NewQueryPage:
                 with panel() as self._sql_panel:
                     text("h2", "SQL", "hidden-to-eyes")
                     self._editor = SqlEditor(
-                        SQL, initial, _HINT, [*self._declared], self._written, self._complete, self._run
+                        SQL,
+                        initial,
+                        self._hint(),
+                        [*self._declared],
+                        self._written,
+                        self._complete,
+                        self._run,
                     )
                 with panel() as self._steps_panel:
                     text("h2", "Operators", "hidden-to-eyes")
@@ -112,6 +118,11 @@ class NewQueryPage:
         kept = await ui.run_javascript(f"return sessionStorage.getItem('penstock-{WAY}')")
         if kept in WAYS and kept != self._way and not initial:
             self._ways.choose(kept)
+
+    def _hint(self) -> str:
+        """What a query could be, of a stream that there is."""
+        name, columns = next(iter(self._types.items()))
+        return f"SELECT {', '.join(quoted(one) for one in list(columns)[:3])}\nFROM {dotted(name)}"
 
     # --- two ways to write ---
 
@@ -201,11 +212,12 @@ class NewQueryPage:
     def _refuse(self, text: str, error: RefusedError) -> None:
         found = placed(str(error))
         if self._way == "SQL":
-            self._editor.judge(text, {**found, "line": error.line, "column": error.column})
             apart = taken_apart(text)
             if apart is None:
+                self._editor.judge(text, {**found, "line": error.line, "column": error.column})
                 self._facts.clear("It cannot run like that yet.")
             else:
+                self._editor.judge(text, None)
                 self._facts.offer(_WHOLE, "Take it apart", lambda: self._take(*apart))
         else:
             self._facts.clear(f"It cannot run like that: {found['message']}")
@@ -251,7 +263,6 @@ class NewQueryPage:
 
 
 _WHOLE = "This is a whole statement. Here the SELECT stands by itself, and the rest in the form below."
-_HINT = "SELECT room, avg(celsius) AS mean\nFROM temperature [RANGE 10 MINUTES]\nGROUP BY room"
 
 
 def _relation(one: Mapping[str, Any], kind: str) -> dict[str, Any]:
