@@ -19,7 +19,7 @@ from penstock.model.query import PlanNode
 from penstock.model.schema import Field
 
 #: How long one call may take, and how much memory it may add, unless the function says otherwise.
-TIMEOUT_S, MEMORY_BYTES = 1.0, 256_000_000
+TIMEOUT_S, MEMORY_BYTES = 5.0, 256_000_000
 #: Where the target of a function stands that was registered from Python and has none.
 REGISTERED = "python"
 

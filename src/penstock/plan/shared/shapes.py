@@ -11,8 +11,8 @@ are asked for further up travel with the rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from penstock.model.operators import (
     Aggregate,
@@ -34,8 +34,11 @@ from penstock.model.schema import Field, Schema
 from penstock.plan.alternates.safety import by_count
 from penstock.plan.canonical import forms
 from penstock.sql.expressions.constants import Constant, Value, lifted
+from penstock.sql.expressions.python_calls import calls_without, with_columns
 from penstock.sql.expressions.texts import columns as columns_of
 from penstock.sql.expressions.texts import conjunction, conjuncts, quoted, substituted
+from penstock.sql.text.dialect import parse_expression
+from penstock.sql.typing.expression_types import type_of
 
 #: The column with a member's number.
 MEMBER = "__m"
@@ -226,13 +229,15 @@ class Lifting:
 class _Made:
     """A node of the new plan: the columns it has to offer, all that come out, and whether it is tagged.
 
-    Behind a join with the roster rows are tagged: each belongs to a member.
+    Behind a join with the roster rows are tagged: each belongs to a member. `called` are the calls of
+    functions in Python that have been made, and the columns with what they returned.
     """
 
     node: PlanNode
     offered: Schema
     schema: Schema
     tagged: bool
+    called: Mapping[str, str] = field(default_factory=dict)
 
 
 class _Tagging:
@@ -308,16 +313,20 @@ class _Tagging:
                     raise _UnsharedError
         elif is_stateful(operator):
             self.instant = False
+        called = inputs[0].called if len(inputs) == 1 else {}
+        if called:
+            operator = rewritten(operator, lambda text: with_columns(text, called))
         offered = output_schema(node.operator, tuple(one.offered for one in inputs))
         made = replace(node, operator=operator, children=tuple(one.node for one in inputs))
-        return _Made(made, offered, output_schema(operator, tuple(one.schema for one in inputs)), tagged)
+        schema = output_schema(operator, tuple(one.schema for one in inputs))
+        return _Made(made, offered, schema, tagged, called if isinstance(operator, Select) else {})
 
     def _roster(self, below: _Made, ports: tuple[int, ...], predicate: str, asked: frozenset[str]) -> _Made:
         """Rows once for each member that wants them."""
         fields = [Field(MEMBER, "int"), *(Field(name, self._types[name]) for name in sorted(asked))]
         join = Join(predicate, relation="", relation_schema=Schema(tuple(fields)), roster=True)
         schema = output_schema(join, (below.schema,))
-        return _Made(PlanNode(join, (below.node,), ports), below.offered, schema, tagged=True)
+        return _Made(PlanNode(join, (below.node,), ports), below.offered, schema, True, below.called)
 
     def _selected(self, node: PlanNode, below: _Made, predicate: str) -> _Made:
         """A selection by constants; one below that has none is better done in the same go."""
@@ -326,7 +335,35 @@ class _Tagging:
             predicate = conjunction([*conjuncts(below.node.operator.predicate), *conjuncts(predicate)])
             child = below.node.children[0]
             ports, below = below.node.ports, replace(below, node=child)
+        below, ports, predicate = self._called(below, ports, predicate, self._own[id(node)])
         return self._roster(below, ports, predicate, self._asked(node))
+
+    def _called(
+        self, below: _Made, ports: tuple[int, ...], predicate: str, own: frozenset[str]
+    ) -> tuple[_Made, tuple[int, ...], str]:
+        """Functions in Python are called before the roster: once for each row, and not for each member.
+
+        That is so for the first condition that has constants: what follows it is asked only of rows that
+        satisfy it, and may raise for others.
+        """
+        parts = conjuncts(predicate)
+        first = next(place for place, part in enumerate(parts) if own.intersection(columns_of(part)))
+        calls = calls_without(parts[first], own)
+        if not calls:
+            return below, ports, predicate
+        if first:
+            select = Select(conjunction(parts[:first]))
+            below, ports = replace(below, node=PlanNode(select, (below.node,), ports)), ()
+        names = {call: f"__f{n}" for n, call in enumerate(calls)}
+        computed = tuple(
+            Column(name, call, type_of(parse_expression(call), below.schema)) for call, name in names.items()
+        )
+        made = self._projected(below, ports, (*_plain(below.schema.names), *computed))
+        return (
+            replace(made, called=names),
+            (),
+            conjunction(with_columns(part, names) for part in parts[first:]),
+        )
 
     def _behind(self, node: PlanNode, join: Join, inputs: list[_Made]) -> _Made:
         """Pairs by what members have in common; which of them each member wants is asked of the pairs."""

@@ -186,7 +186,7 @@ class Workers:
             result.seconds = time.perf_counter() - began_s
             return StepDone(command, result, stored, staged, began_s)
         except StepError as error:
-            return StepBroken(command, str(error), self._culprits(runner, command, known))
+            return StepBroken(command, str(error), self._culprits(runner, command, known, error))
         except PenstockError as error:
             return StepBroken(command, str(error))
         except BaseException as error:
@@ -238,12 +238,16 @@ class Workers:
                 raise
             return runner.run(command.takes, known)
 
-    def _culprits(self, runner: UnitRunner, command: RunStep, known: Known) -> dict[str, str]:
+    def _culprits(
+        self, runner: UnitRunner, command: RunStep, known: Known, error: StepError
+    ) -> dict[str, str]:
         """The members of a shared query without which a step would not have failed."""
         name = runner.shared
         roster = self._shared.roster(name) if name is not None else None
         if name is None or roster is None or len(roster.members) < 2:
             return {}
+        if isinstance(error, FunctionError) and error.limit:  # all call it, and each try would take as long
+            return {member.query: str(error) for member in roster.members}
 
         def failure(members: Sequence[Member]) -> str | None:
             try:
