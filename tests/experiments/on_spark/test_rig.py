@@ -37,10 +37,11 @@ def test_a_scenario_runs_and_is_predicted_from_a_run_before(spark: SparkSession)
         learned = rig.rehearse([trial.scenario for trial in mine], times=2)
         settings = Settings(quick=True, progress=lambda *at: progress.append(at))
         found = sweep(rig, lambda _seed: mine, settings, [1], learned)
-    assert set(learned.by_policy) == {"fcfs", "chain"}
+    assert set(learned.rehearsed) == {("fcfs", "pool"), ("chain", "gts")}
     assert learned.estimates.fixed_s > 0
     assert learned.intake_s > 0
-    assert learned.of("fcfs").fixed.keys() != learned.of("chain").fixed.keys()
+    pool, gts = (learned.of(trial.scenario) for trial in mine)
+    assert pool.fixed.keys() != gts.fixed.keys()
     assert progress == [(0, 2), (1, 2), (2, 2)]
     for measured, predicted in ((found.measured, found.predicted),):
         for key, (run,) in measured.items():

@@ -192,7 +192,8 @@ def _report(
         f"{found.fixed_s * 1e3:.0f} ms before its first row. All elements arrive at {ARRIVED_S:g} s; "
         "`seconds` is from then on.",
         "di: a unit for a query, one thread; ots: a unit and a thread for each operator; gts: one thread for "
-        "all units. shared: queries that differ in constants only, as Penstock runs them by itself.",
+        "all units. A projection between two selections, which keeps them apart, is a unit of these, too. "
+        "shared: queries that differ in constants only, as Penstock runs them by itself.",
         "Dashed: what virtual time says, from estimates made before the runs.",
     )
     return report(id_, PAPER, settings, rows, claims, partial(_draw, found, point, title), notes)

@@ -24,18 +24,19 @@ from penstock.plan.sharing import merge
 class Learned:
     """What was found on Spark: queries as they run, estimates, and how long a row takes to a queue.
 
-    `by_policy` are estimates of a run under that policy. What a step of a unit costs before its first row and
-    what a row costs are fitted together, so those of different runs do not go with each other.
+    `rehearsed` are the estimates of a run that was scheduled in the same way. What a step of a unit costs
+    before its first row and what a row costs are fitted together, so those of different runs do not go with
+    each other; and where steps run at once, each takes longer.
     """
 
     queries: tuple[Query, ...]
     estimates: Estimates
     intake_s: float = 0.0
-    by_policy: Mapping[str, Estimates] = field(default_factory=dict)
+    rehearsed: Mapping[tuple[str, str], Estimates] = field(default_factory=dict)
 
-    def of(self, policy: str) -> Estimates:
-        """From a run under the same policy if there was one, else the last."""
-        return self.by_policy.get(policy, self.estimates)
+    def of(self, scenario: Scenario) -> Estimates:
+        """From a run that was scheduled in the same way if there was one, else the last."""
+        return self.rehearsed.get(scenario.how, self.estimates)
 
     @property
     def graph(self) -> Graph:
@@ -45,7 +46,7 @@ class Learned:
 
 def predicted(scenario: Scenario, learned: Learned) -> Outcome:
     """One run in virtual time."""
-    known = learned.of(scenario.policy)
+    known = learned.of(scenario)
     workload = Workload(
         scenario.arrivals,
         known.operators,

@@ -74,24 +74,25 @@ class Rig:
         return tuple(self.engine.catalog.queries)
 
     def learn(self, policies: Sequence[str], lessons: Sequence[int]) -> Learned:
-        """Rows for all streams under each policy, until it is known what the units of each cost."""
-        found: dict[str, Estimates] = {}
+        """Rows for all streams under each policy, in one thread, until it is known what each unit costs."""
+        found: dict[tuple[str, str], Estimates] = {}
         for policy in policies:
             self.engine.use_policy(policy)
+            self.engine.use_scheduling("gts")
             self._push_all(lessons)
-            found[policy] = self.estimates()
+            found[policy, "gts"] = self.estimates()
         return self._learned(found)
 
     def rehearse(self, scenarios: Sequence[Scenario], times: int = 1) -> Learned:
         """The same from whole runs, whose rows are others than those that count."""
-        found: dict[str, Estimates] = {}
+        found: dict[tuple[str, str], Estimates] = {}
         for scenario in scenarios:
             for number in range(times):
                 self.run(scenario, REHEARSED + number)
-            found[scenario.policy] = self.estimates()
+            found[scenario.how] = self.estimates()
         return self._learned(found)
 
-    def _learned(self, found: Mapping[str, Estimates]) -> Learned:
+    def _learned(self, found: Mapping[tuple[str, str], Estimates]) -> Learned:
         """Estimates tell only what units of the running cut cost before their first row."""
         fixed = {unit: fixed_s for one in found.values() for unit, fixed_s in one.fixed.items()}
         return Learned(self.planned, replace(self.estimates(), fixed=fixed), self.intake_s(), found)

@@ -20,8 +20,6 @@ from penstock.experiments.on_spark.work import TEXT
 
 #: What every stream of an experiment has: when a row was made, numbers to join and to choose by, a text.
 COLUMNS = "id BIGINT, t TIMESTAMP, k INT, u DOUBLE, code STRING"
-#: Bytes of a row: numbers, the text and where it begins.
-ROW_BYTES = 8 + 8 + 4 + 8 + TEXT + 4
 #: Rows that come within this time are pushed together.
 TICK_S = 0.02
 #: The largest `k`, exclusive.
@@ -41,6 +39,11 @@ class Scenario:
     #: Partitions by name with their operators, under `hmts`.
     partitions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     workers: int = 1
+
+    @property
+    def how(self) -> tuple[str, str]:
+        """How queries are scheduled: the policy, and what is done with threads."""
+        return self.policy, self.scheduling
 
     @property
     def fed_s(self) -> float:

@@ -80,8 +80,7 @@ def configurations() -> dict[str, tuple[str, str]]:
 def _swept(settings: Settings, spark: Session, sides: Mapping[str, tuple[str, str]], workers: int) -> Found:
     with Rig(spark, statements(), workers=workers) as rig:
         trials = over_rates(sides, workers, quick=settings.quick)
-        by_policy = {trial.scenario.policy: trial.scenario for trial in trials}
-        learned = rig.rehearse([*by_policy.values()])  # windows are full, too, from then on
+        learned = rig.rehearse([trial.scenario for trial in trials])  # windows are full from then on, too
         return sweep(rig, lambda _seed: trials, settings, settings.seeds(_repeats(settings)), learned)
 
 
