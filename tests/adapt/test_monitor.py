@@ -72,6 +72,18 @@ def test_each_unit_has_its_own_fixed_cost() -> None:
     assert found.fixed_of(CHAIN) == found.fixed_s == pytest.approx(0.06)
 
 
+def test_costs_can_be_forgotten_and_what_rows_pass_is_still_known() -> None:
+    monitor = Monitor()
+    for rows in (100, 5000, 1000, 200, 8000, 3000):
+        monitor.stepped(step(rows, 0.9 + rows * 1e-5, rows // 4))
+    monitor.forget_costs()
+    assert monitor.estimates(graph()).of("select").cost_s == pytest.approx(1e-6)  # as planned
+    assert monitor.estimates(graph()).of("select").selectivity == pytest.approx(0.25, rel=1e-3)
+    for rows in (100, 5000, 1000, 200, 8000, 3000):
+        monitor.stepped(step(rows, 0.03 + rows * 1e-5, rows // 4))
+    assert monitor.estimates(graph()).fixed_s == pytest.approx(0.03, rel=1e-6)
+
+
 def test_the_first_steps_do_not_count() -> None:
     """While code is made for a unit, rows pile up: the longest steps have most rows, not because of them."""
     monitor = Monitor()

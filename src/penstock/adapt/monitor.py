@@ -123,6 +123,10 @@ class Monitor:
         self._ratios = {port: one for port, one in self._ratios.items() if port.node in there}
         self._sizes = {port: one for port, one in self._sizes.items() if port.node in there}
 
+    def forget_costs(self) -> None:
+        """What steps have taken so far says nothing of those to come: Java was cold."""
+        self._units.clear()
+
     def stepped(self, step: StepObservation) -> None:
         """A step of a unit is done."""
         if not step.timings:

@@ -31,13 +31,13 @@ def trials(policy: str, scheduling: str) -> list[Trial]:
 
 
 def test_a_scenario_runs_and_is_predicted_from_a_run_before(spark: SparkSession) -> None:
-    mine = trials("fcfs", "pool") + trials("chain", "gts")
+    mine = trials("fcfs", "pool") + trials("round-robin", "gts")
     progress: list[tuple[int, int]] = []
     with Rig(spark, STATEMENTS, workers=2, fill=(5, 0.1)) as rig:
         learned = rig.rehearse([trial.scenario for trial in mine], times=2)
         settings = Settings(quick=True, progress=lambda *at: progress.append(at))
         found = sweep(rig, lambda _seed: mine, settings, [1], learned)
-    assert set(learned.rehearsed) == {("fcfs", "pool"), ("chain", "gts")}
+    assert set(learned.rehearsed) == {("fcfs", "pool"), ("round-robin", "gts")}
     assert learned.estimates.fixed_s > 0
     assert learned.intake_s > 0
     pool, gts = (learned.of(trial.scenario) for trial in mine)
@@ -52,6 +52,6 @@ def test_a_scenario_runs_and_is_predicted_from_a_run_before(spark: SparkSession)
             assert predicted[key][0].rows_out > 0
     assert {row["policy"] for row in found.rows(("staleness",), "at", "policy")} == {
         "fcfs, pool",
-        "chain, gts",
+        "round-robin, gts",
     }
     assert len(found.comparison.points) == 6

@@ -80,7 +80,8 @@ def configurations() -> dict[str, tuple[str, str]]:
 def _swept(settings: Settings, spark: Session, sides: Mapping[str, tuple[str, str]], workers: int) -> Found:
     with Rig(spark, statements(), workers=workers) as rig:
         trials = over_rates(sides, workers, quick=settings.quick)
-        learned = rig.rehearse([trial.scenario for trial in trials])  # windows are full from then on, too
+        rig.push_all([2 * WINDOW_ROWS])  # of which half is selected: windows are full from then on
+        learned = rig.rehearse([trial.scenario for trial in trials])
         return sweep(rig, lambda _seed: trials, settings, settings.seeds(_repeats(settings)), learned)
 
 
