@@ -61,7 +61,8 @@ LISTEN = """() => {
 CONTROLS = """() => {
   const kinds = "a[href], button, input, select, textarea, summary, [tabindex], [contenteditable=true]";
   const all = [...document.querySelectorAll(kinds)].filter((one) =>
-    one.checkVisibility({ visibilityProperty: true }) && !one.disabled && one.tabIndex >= 0);
+    one.checkVisibility({ visibilityProperty: true }) && !one.disabled
+    && (one.tabIndex >= 0 || one.isContentEditable));
   all.forEach((one, place) => {
     one.dataset.visit = `${place} ${one.innerText || one.ariaLabel || one.tagName}`.slice(0, 60);
   });

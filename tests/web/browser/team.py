@@ -46,9 +46,14 @@ class Team:
     def make(self) -> None:
         """Waits for the server; then streams, a query, and another namespace with a stream of its own."""
         self.server.wait_until(self.server.ready, "ready")
-        self.client("admin").put_namespace("north")
-        self.client("operator").execute(_MADE)
-        self.client("north").execute("CREATE STREAM northern (id INT) USING push;")
+        with (
+            self.client("admin") as admin,
+            self.client("operator") as operator,
+            self.client("north") as north,
+        ):
+            admin.put_namespace("north")
+            operator.execute(_MADE)
+            north.execute("CREATE STREAM northern (id INT) USING push;")
 
     def client(self, name: str) -> Client:
         """A client with somebody's token."""

@@ -2,21 +2,14 @@
 // search and details. Moving changes one attribute; a box is drawn again only if something of it has changed. One box
 // is reached by Tab, all others from it by arrow keys, also those that are not in sight.
 
-import { bytes, count, rate, seconds, share } from "penstock-ui";
+import { count } from "penstock-ui";
+import { SIGHT } from "penstock-ui/network_sight.js";
+import { aside, cut, facts, figures, heading, heard, marks, queued } from "penstock-ui/network_words.js";
 
-const LEAST = 0.02;
-const MOST = 2.5;
-// A scale at which texts can be read, and one from which on they are left out.
-const READABLE = 0.75;
-const SMALLEST = 0.62;
-const FAR = 0.5;
-const TINY = 0.2;
 // With more boxes than this, only those in sight are in the document.
 const MANY = 150;
-const TILE = 500;
 const KEYS = "up and down go through the operators, left and right along their rows, Enter opens details, Escape closes them; "
   + "with Shift, arrow keys move the drawing, plus and minus zoom, zero fits";
-const STATES = { running: "running now", ready: "rows wait", suspended: "nothing to do", stopped: "stopped" };
 
 export default {
   template: `
@@ -36,10 +29,10 @@ export default {
         </span>
       </div>
       <div class="network-body">
-        <div class="network-ground" ref="ground" :style="{ height: compact ? compactHeight + 'px' : null }">
+        <div class="network-ground" ref="ground" @focusin="into" :style="{ height: compact ? compactHeight + 'px' : null }">
           <svg ref="svg" role="group" :aria-label="label + ': ' + keys"
             @wheel="wheel" @pointerdown="press" @pointermove="drag" @pointerup="release" @pointercancel="release"
-            @keydown="key" @focusin="into">
+            @keydown="key">
             <g ref="world">
               <g v-for="lane in picture.lanes" :key="'lane ' + lane.name" class="lane">
                 <rect :x="0" :y="lane.y" :width="picture.width" :height="lane.h"></rect>
@@ -55,28 +48,28 @@ export default {
                 :class="{ near: near(edge) }"></path>
               <g v-for="node in nodes" :key="node.id" class="node" role="button" :tabindex="node.id === stop ? 0 : -1" :data-id="node.id"
                 v-memo="[node, readings[node.id], chosen === node.id, found.has(node.id), node.id === stop]"
-                :class="classes(node)" :aria-label="words(node)" :aria-pressed="chosen === node.id ? 'true' : 'false'"
+                :class="classes(node)" :aria-label="heard(node, readings[node.id])" :aria-pressed="chosen === node.id ? 'true' : 'false'"
                 :transform="'translate(' + (node.x - node.w / 2) + ' ' + (node.y - node.h / 2) + ')'">
                 <title>{{ node.text || node.title }}</title>
                 <rect class="lit" :x="-7" :y="-7" :width="node.w + 14" :height="node.h + 14" rx="13"></rect>
                 <rect class="box" :width="node.w" :height="node.h" :rx="node.kind === 'source' || node.kind === 'sink' ? 22 : 7"></rect>
                 <template v-if="node.kind === 'source' || node.kind === 'sink'">
-                  <text class="name" :x="node.w / 2" :y="node.h / 2 + (aside(node) ? -2 : 5)">{{ cut(node.title, 26) }}</text>
+                  <text class="name" :x="node.w / 2" :y="node.h / 2 + (aside(readings[node.id]) ? -2 : 5)">{{ cut(node.title, 26) }}</text>
                   <text class="big" :x="node.w / 2" :y="node.h / 2 + 9">{{ cut(node.title, 14) }}</text>
-                  <text v-if="aside(node)" class="aside" :x="node.w / 2" :y="node.h / 2 + 14">{{ aside(node) }}</text>
+                  <text v-if="aside(readings[node.id])" class="aside" :x="node.w / 2" :y="node.h / 2 + 14">{{ aside(readings[node.id]) }}</text>
                 </template>
                 <template v-else>
                   <text class="kind" x="10" y="19">{{ node.title }}</text>
-                  <text class="marks" :x="node.w - 10" y="19">{{ marks(node) }}</text>
+                  <text class="marks" :x="node.w - 10" y="19">{{ marks(node, readings[node.id]) }}</text>
                   <text v-for="(line, place) in node.lines" :key="place" class="text" x="10" :y="36 + 14 * place">{{ line }}</text>
-                  <text v-if="readings[node.id]" class="figures" x="10" :y="node.h - 8">{{ figures(node) }}</text>
+                  <text v-if="readings[node.id]" class="figures" x="10" :y="node.h - 8">{{ figures(readings[node.id]) }}</text>
                   <text class="big" :x="node.w / 2" :y="node.h / 2 + 10">{{ node.title }}</text>
                 </template>
               </g>
               <g v-for="edge in queued" :key="'queue ' + edge.id" class="queue"
                 v-memo="[edge, readings[edge.id]]" :class="{ empty: !readings[edge.id]?.rows }"
                 :transform="'translate(' + edge.queue[0] + ' ' + edge.queue[1] + ')'">
-                <title>{{ queueWords(edge) }}</title>
+                <title>{{ queueWords(readings[edge.id]) }}</title>
                 <rect x="-30" y="-9" :width="readings[edge.id] ? 60 : 19" height="18" rx="4"></rect>
                 <path d="M-25 -5V5M-21 -5V5M-17 -5V5"></path>
                 <text x="25" y="4">{{ readings[edge.id] ? count(readings[edge.id].rows) : "" }}</text>
@@ -194,25 +187,7 @@ export default {
       const words = this.among.trim().toLowerCase();
       return this.node.queries.filter((name) => name.toLowerCase().includes(words));
     },
-    facts() {
-      const one = this.readings[this.node.id];
-      if (!one) return [];
-      const error = (value) => (value === null || value === undefined ? "" : ` ± ${share(value)}`);
-      const rows = [];
-      const add = (name, value) => rows.push([name, value]);
-      if (one.state) add("state", STATES[one.state] ?? one.state);
-      if (this.node.units.length) add(this.node.units.length > 1 ? "units" : "unit", this.node.units.join(", "));
-      if (one.partition) add("partition", one.partition);
-      if (one.policy) add("policy", one.policy);
-      if (one.rate !== undefined) add("rate", `${rate(one.rate)} rows`.replace("/s rows", " rows/s"));
-      if (one.cost_s !== undefined) add("cost", one.measured ? `${seconds(one.cost_s)} a row${error(one.cost_error)}` : "not measured yet");
-      if (one.fixed_s !== undefined && one.measured) add("cost of a step", `${seconds(one.fixed_s)} before its first row`);
-      if (one.selectivity !== undefined) add("selectivity", `${this.passes(one.selectivity)}${error(one.selectivity_error)}`);
-      if (one.waiting_rows !== undefined) add("waiting", `${count(one.waiting_rows)} rows, ${bytes(one.waiting_bytes)}`);
-      if (one.state_bytes !== undefined) add("remembers", one.state_bytes ? bytes(one.state_bytes) : "nothing");
-      if (one.in_bytes) add("size of a row", `${bytes(one.in_bytes)} in, ${bytes(one.out_bytes)} out`);
-      return rows;
-    },
+    facts() { return facts(this.node, this.readings[this.node.id]); },
   },
   watch: {
     wanted() {
@@ -222,7 +197,8 @@ export default {
     chosen() { this.among = ""; },
   },
   methods: {
-    count,
+    ...SIGHT,
+    aside, count, cut, figures, heading, heard, marks, queueWords: queued,
     // From the server.
     draw(picture) {
       const sameShape = this.picture.nodes.length && picture.nodes.some((node) => this.of.has(node.id));
@@ -257,39 +233,6 @@ export default {
       this.opening = node.fold;
       this.$emit("open", node.fold);
     },
-    // What is written.
-    cut(text, letters) { return text.length > letters ? `${text.slice(0, letters - 1)}…` : text; },
-    passes(value) { return value > 1.005 ? `${count(value)} rows for each` : share(value); },
-    marks(node) {
-      const units = node.units.length ? `unit ${node.units.join(", ")}` : "";
-      const shared = node.queries.length > 1 ? `×${node.queries.length}` : "";
-      const running = this.readings[node.id]?.state === "running" ? "▶" : "";
-      return [running, shared, units].filter(Boolean).join("  ");
-    },
-    figures(node) {
-      const one = this.readings[node.id];
-      const parts = one.measured ? [`${seconds(one.cost_s)}/row`, one.selectivity > 1.005 ? `×${count(one.selectivity)} rows` : `${one.selectivity > 0 && one.selectivity < 0.001 ? "<0.1 %" : share(one.selectivity)} pass`] : ["not measured yet"];
-      if (one.state_bytes) parts.push(bytes(one.state_bytes));
-      return parts.join(" · ");
-    },
-    aside(node) {
-      const one = this.readings[node.id];
-      return one && one.rate !== undefined ? `${rate(one.rate).replace("/s", " rows/s")}` : "";
-    },
-    heading(node) { return node.kind === "source" ? `stream ${node.title}` : node.kind === "sink" ? `results of ${node.title}` : node.title; },
-    words(node) {
-      const one = this.readings[node.id];
-      const shared = node.queries.length > 1 ? `, shared by ${node.queries.length} queries` : "";
-      const unit = node.units.length ? `, unit ${node.units.join(" and ")}` : "";
-      // Whether it runs just now changes all the time, and would be said all the time: the details have it.
-      const state = one?.state === "stopped" ? ", stopped" : "";
-      return `${this.heading(node)} ${node.text}${unit}${shared}${state}`;
-    },
-    queueWords(edge) {
-      const one = this.readings[edge.id];
-      if (!one) return "queue";
-      return one.rows ? `${count(one.rows)} rows wait, ${bytes(one.bytes)}, the oldest for ${seconds(one.oldest_s)}` : "nothing waits";
-    },
     classes(node) {
       const one = this.readings[node.id];
       return [node.kind, {
@@ -302,87 +245,6 @@ export default {
     around(node, place) {
       const pad = 6 + 4 * place;
       return { x: node.x - node.w / 2 - pad, y: node.y - node.h / 2 - pad, width: node.w + 2 * pad, height: node.h + 2 * pad };
-    },
-    // Where one looks.
-    room() { const box = this.$refs.ground.getBoundingClientRect(); return { width: box.width, height: box.height }; },
-    show() {
-      const { x, y, k } = this.view;
-      this.$refs.world.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)}) scale(${k.toFixed(4)})`);
-      if (this.far !== k < FAR) this.far = k < FAR;
-      if (this.tiny !== k < TINY) this.tiny = k < TINY;
-      const { width, height } = this.room();
-      const all = x >= -1 && y >= -1 && x + this.picture.width * k <= width + 1 && y + this.picture.height * k <= height + 1;
-      if (this.partly === all) this.partly = !all;
-      // A tile more on each side, so that little steps draw nothing anew.
-      const tile = (at, by) => (Math.floor(at / TILE) + by) * TILE;
-      const sight = [tile(-x / k, -1), tile(-y / k, -1), tile((width - x) / k, 2), tile((height - y) / k, 2)].join(" ");
-      if (this.sight !== sight) this.sight = sight;
-      const here = this.$refs.here;
-      if (!here) return;
-      for (const [name, value] of Object.entries({ x: -x / k, y: -y / k, width: width / k, height: height / k }))
-        here.setAttribute(name, value.toFixed(0));
-    },
-    jump(event) {
-      const box = event.currentTarget.getBoundingClientRect();
-      const { width, height } = this.room();
-      const across = ((event.clientX - box.left) / box.width) * this.picture.width * this.view.k;
-      const down = ((event.clientY - box.top) / box.height) * this.picture.height * this.view.k;
-      this.move(width / 2 - across - this.view.x, height / 2 - down - this.view.y);
-    },
-    // All of it if it can be read so, otherwise its beginning.
-    begin() {
-      if (this.compact) {
-        const across = Math.min(1, this.room().width / this.picture.width);
-        const scale = across < SMALLEST ? READABLE : across;
-        this.compactHeight = Math.max(90, Math.min(460, Math.ceil(this.picture.height * scale)));
-        this.$nextTick(() => this.settle(this.readable()));
-      } else this.settle(this.readable());
-      this.fitted = true;
-    },
-    readable() {
-      const whole = this.whole();
-      return whole < SMALLEST ? READABLE : whole;
-    },
-    whole() {
-      const { width, height } = this.room();
-      return Math.max(LEAST, Math.min(1, width / this.picture.width, height / this.picture.height));
-    },
-    settle(k) {
-      const { width, height } = this.room();
-      const size = this.picture.height * k;
-      const first = Math.min(...this.picture.nodes.filter((node) => node.kind === "source").map((node) => node.y * k));
-      this.view = {
-        x: Math.max(0, (width - this.picture.width * k) / 2),
-        y: size <= height ? (height - size) / 2 : Math.min(0, Math.max(height - size, height / 2 - first)),
-        k,
-      };
-      this.show();
-    },
-    fit() { this.settle(this.whole()); this.fitted = false; },
-    zoom(factor, at) {
-      const { width, height } = this.room();
-      const [x, y] = at ?? [width / 2, height / 2];
-      const k = Math.max(LEAST, Math.min(MOST, this.view.k * factor));
-      const ratio = k / this.view.k;
-      this.view = { x: x - (x - this.view.x) * ratio, y: y - (y - this.view.y) * ratio, k };
-      this.fitted = false;
-      this.show();
-    },
-    move(x, y) {
-      this.view.x += x;
-      this.view.y += y;
-      this.fitted = false;
-      this.show();
-    },
-    centre(node) {
-      const { width, height } = this.room();
-      const k = Math.max(this.view.k, READABLE + 0.1);
-      const inside = (room, size, at) => (size <= room ? (room - size) / 2 : Math.max(room - size, Math.min(0, room / 2 - at)));
-      this.view = {
-        x: inside(width, this.picture.width * k, node.x * k), y: inside(height, this.picture.height * k, node.y * k), k,
-      };
-      this.fitted = false;
-      this.show();
     },
     step(by) {
       if (!this.matches.length) return;
@@ -427,13 +289,6 @@ export default {
       this.fitted = false;
       if (this.chosen) setTimeout(() => this.keep(this.of.get(id)), 60);
     },
-    // In sight, wherever it was.
-    keep(node) {
-      if (!node || !this.$refs.ground) return;
-      const { width, height } = this.room();
-      const [x, y] = [this.view.x + node.x * this.view.k, this.view.y + node.y * this.view.k];
-      if (x < 60 || y < 30 || x > width - 60 || y > height - 30) this.centre(node);
-    },
     close() {
       const id = this.chosen;
       this.chosen = "";
@@ -471,7 +326,8 @@ export default {
       } else return;
       event.preventDefault();
     },
-    // Whoever comes with the keyboard sees where they are.
+    // Whoever comes with the keyboard sees where they are. Asked of the ground: a picture that is asked would be a stop
+    // of Tab itself.
     into(event) {
       const node = this.of.get(event.target.closest?.("g.node")?.dataset.id);
       if (node) this.stood = node.id;

@@ -29,7 +29,7 @@ export default {
       </div>
       <results-chart v-if="fit && rows.length && mode !== 'page'" :columns="columns" :rows="values" :fit="fit" />
       <div v-if="shown.length" class="scroll" tabindex="0" role="region" aria-label="Rows of results">
-        <table class="data"><thead><tr><th v-for="column in columns" :key="column.name" :class="{ n: column.numeric }" scope="col">
+        <table class="data" aria-label="Rows of results"><thead><tr><th v-for="column in columns" :key="column.name" :class="{ n: column.numeric }" scope="col">
             {{ column.name }} <span class="type">{{ column.shown }}</span></th></tr></thead>
           <tbody><tr v-for="row in shown" :key="row.id" :class="{ fresh: row.fresh }">
             <td v-for="(value, place) in row.cells" :key="place" :class="{ n: columns[place].numeric, none: value.none, time: value.time }">{{ value.text }}</td></tr>

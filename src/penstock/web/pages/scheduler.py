@@ -65,7 +65,9 @@ class Scheduler:
             self._charts = []
             for title, note, unit, key in _CHARTS:
                 with panel():
-                    self._charts.append((key, note, TimeChart(title, unit, _series(points, key, note))))
+                    self._charts.append(
+                        (key, note, TimeChart(title, unit, _series(points, key, note), heading="h2"))
+                    )
         text("p", "Vertical lines are switches of the policy or of threads.", "muted small").style(
             "margin: 8px 0 16px"
         )

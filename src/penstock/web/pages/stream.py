@@ -71,7 +71,7 @@ class OneStream:
             self._draw_tiles()
             with box("panels"):
                 with panel():
-                    self._chart = TimeChart("Rows per second", "rate", self._rates())
+                    self._chart = TimeChart("Rows per second", "rate", self._rates(), heading="h2")
                 StreamPace(self.visitor, self.known, self.why, self._changed)
             with box("panels").style("margin-top: 16px"):
                 self._columns = StreamColumns(self.known)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock.web.access.visitor import RefusedError, Visitor, named
-from penstock.web.parts.elements import box, panel, text
+from penstock.web.parts.elements import attributes, box, panel, text
 
 #: How many are shown, and signs of each.
 _MOST, _SIGNS = 50, 400
@@ -45,7 +45,7 @@ class BadRows:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> None:
-    with box("scroll"), box("data bad-rows", "table"):
+    with box("scroll"), attributes(box("data bad-rows", "table"), aria_label="Bad rows"):
         with box("", "thead"), box("", "tr"):
             for word in ("what is wrong", "the row", "where", "when (UTC)"):
                 text("th", word).props("scope=col")

@@ -39,7 +39,7 @@ class ExperimentBoard(Element, component="../js/experiment_board.js"):
 
 def claims_table(claims: Sequence[Mapping[str, Any]]) -> None:
     """What the paper says, what it published, what came out, and what that says of it."""
-    with Element("table").classes("data claims"):
+    with attributes(Element("table").classes("data claims"), aria_label="Claims"):
         with Element("thead"), Element("tr"):
             for name in ("the paper says", "published", "measured", "state"):
                 attributes(text("th", name), scope="col")
@@ -59,7 +59,7 @@ def rows_table(rows: Sequence[Mapping[str, Any]]) -> None:
     shown = table(rows)
     with (
         attributes(box("scroll rows"), tabindex="0", role="region", aria_label="Numbers"),
-        Element("table").classes("data"),
+        attributes(Element("table").classes("data"), aria_label="Numbers"),
     ):
         with Element("thead"), Element("tr"):
             for name, number in zip(shown.columns, shown.numbers, strict=True):

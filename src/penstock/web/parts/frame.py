@@ -48,6 +48,8 @@ _HEAD = """
 </script>
 <meta name="description" content="Penstock: queries over streams, and how well they are served.">
 <link rel="stylesheet" href="/static/penstock.css">
+<link rel="stylesheet" href="/static/drawings.css">
+<link rel="stylesheet" href="/static/pages.css">
 <link rel="stylesheet" href="/static/preferences.css">
 <script src="/static/focus.js" defer></script>
 """

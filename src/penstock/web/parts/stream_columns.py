@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from penstock.web.parts.elements import box, facts, panel, text
+from penstock.web.parts.elements import attributes, box, facts, panel, text
 
 _COLUMN = "columns."
 
@@ -17,7 +17,7 @@ class StreamColumns:
         options = {name.lower(): value for name, value in known["options"].items()}
         notes = [_note(known, one["name"], options) for one in known["columns"]]
         with panel("Columns", known["format"]):
-            with box("scroll"), box("data", "table"):
+            with box("scroll"), attributes(box("data", "table"), aria_label="Columns"):
                 with box("", "thead"), box("", "tr"):
                     for word in ("name", "type", "note")[: 3 if any(notes) else 2]:
                         text("th", word).props("scope=col")

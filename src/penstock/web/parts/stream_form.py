@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from penstock.web.parts.elements import Choice, TextArea, TextField, box, panel, text
+from penstock.web.parts.elements import Choice, TextArea, TextField, attributes, box, panel, text
 from penstock.web.parts.streams import ColumnEditor
 from penstock.web.streams.new_streams import FORMATS, NewColumn, NewStreamForm, options_from, time_columns
 from penstock.web.streams.uploaded_files import Guess
@@ -153,7 +153,11 @@ def form_of(name: str, of: Guess) -> NewStreamForm:
 
 
 def _sample(of: Guess) -> None:
-    with panel("First rows", "as they are in the file"), box("scroll first-rows"), box("data", "table"):
+    with (
+        panel("First rows", "as they are in the file"),
+        box("scroll first-rows"),
+        attributes(box("data", "table"), aria_label="First rows"),
+    ):
         with box("", "thead"), box("", "tr"):
             for one in of.columns:
                 text("th", one.name).props("scope=col")
