@@ -170,6 +170,14 @@ def test_a_row_of_a_stream_takes_what_all_its_queries_do() -> None:
     assert aqsios.row_seconds(known) == pytest.approx(aqsios.QUERIES / aqsios.STREAMS * per_query)
 
 
+def test_selectivities_are_those_that_queries_were_made_with() -> None:
+    known = aqsios.with_selectivities(learned(AQSIOS))
+    plan = aqsios.plans()[0]
+    first, second = [name for name in known.graph.operators if plan.name in known.graph.users[name]]
+    assert known.estimates.of(first).selectivity == pytest.approx(plan.selectivity**2)
+    assert known.estimates.of(second).selectivity == 0.5
+
+
 def test_joins_by_equality_and_by_a_range_are_read() -> None:
     for join in pipes_decoupling.CONDITIONS:
         assert len(learned(pipes_decoupling.statements(join)).graph.queries) == 1
