@@ -42,7 +42,7 @@ _FOLDERS = {Where.sim: Path("out"), Where.spark: Path("out/spark")}
 
 
 @dataclass(slots=True)
-class _Outcomes:
+class Outcomes:
     """What came of all experiments so far, by id."""
 
     reports: list[Report] = field(default_factory=list)
@@ -50,6 +50,39 @@ class _Outcomes:
     compared: dict[str, Comparison] = field(default_factory=dict)
     skipped: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+
+    def add(self, found: Reproduced, seconds: float, *, compare: bool) -> None:
+        """One more."""
+        id_ = found.report.id
+        self.reports.append(found.report)
+        self.seconds[id_] = round(seconds, 1)
+        if compare and found.comparison is not None:
+            self.compared[id_] = found.comparison
+
+    def set_aside(self, id_: str, error: Exception, engine: Where) -> None:
+        """In virtual time one that cannot run as asked lacks its data; whatever else fails has failed."""
+        skipped = engine is Where.sim and isinstance(error, ExperimentError)
+        why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
+        (self.skipped if skipped else self.failed)[id_] = why
+        said = f"[yellow]{id_} skipped:[/]" if skipped else f"[bold red]{id_} failed:[/]"
+        err.print(f"{said} {escape(why)}", highlight=False, soft_wrap=True)
+
+    def document(self, experiment: str, *, quick: bool) -> dict[str, Any]:
+        """What `--json` prints: of one, or of all."""
+        from penstock.experiments.on_spark.comparing import overall
+
+        shown = [
+            report.as_json()
+            | {"quick": quick, "seconds": self.seconds[report.id]}
+            | ({"comparison": known.as_json()} if (known := self.compared.get(report.id)) else {})
+            for report in self.reports
+        ]
+        if experiment != "all":
+            return shown[0]
+        document: dict[str, Any] = {"experiments": shown, "skipped": self.skipped, "failed": self.failed}
+        if self.compared:
+            document["comparison"] = overall(self.compared.values()).as_json(points=False)
+        return document
 
 
 def reproduce(
@@ -84,7 +117,8 @@ def reproduce(
     runs = _on_spark(experiment) if engine is Where.spark else _simulated(experiment)
     folder = to or _FOLDERS[engine]
     check_folder(folder)
-    outcomes, is_all = _Outcomes(), experiment == "all"
+    outcomes, is_all = Outcomes(), experiment == "all"
+    document: dict[str, Any] = {}
     simulated: dict[Hashable, Mapping[str, float]] = {}
     with runs as chosen:
         for id_, run in chosen.items():
@@ -92,19 +126,16 @@ def reproduce(
             try:
                 with progress_of(id_) as progress:
                     found = run(_settings(quick, seed, progress, simulated))
-                outcomes.reports.append(found.report)
-                outcomes.seconds[id_] = round(time.monotonic() - began, 1)
-                if compare and found.comparison is not None:
-                    outcomes.compared[id_] = found.comparison
-                _put_down(id_, outcomes, folder, as_json=as_json)
+                outcomes.add(found, time.monotonic() - began, compare=compare)
+                _put_down(outcomes, folder, as_json=as_json)
             except Exception as error:  # one that fails leaves the others
                 if not is_all:
                     raise
-                _set_aside(id_, error, engine, outcomes)
-            document = _document(experiment, outcomes, quick=quick)
+                outcomes.set_aside(id_, error, engine)
+            document = outcomes.document(experiment, quick=quick)
             _write(document, folder / f"{experiment}.json")
     if outcomes.compared:
-        _compare(outcomes.compared, folder, as_json=as_json)
+        compare_all(outcomes.compared, folder, as_json=as_json)
     if as_json:
         print_json(document)
     _conclude(outcomes, total=is_all and not as_json, check=check)
@@ -118,25 +149,16 @@ def _settings(
     return Settings(quick, seed, progress, simulated)
 
 
-def _put_down(id_: str, outcomes: _Outcomes, folder: Path, *, as_json: bool) -> None:
+def _put_down(outcomes: Outcomes, folder: Path, *, as_json: bool) -> None:
     """Draws the last report, and shows it."""
     from penstock.experiments.figures import save
 
     report = outcomes.reports[-1]
     picture = save(report, folder)
     if not as_json:
-        _show(report, picture, outcomes.seconds[id_])
-        if id_ in outcomes.compared:
-            _show_comparison("virtual time beside Spark", outcomes.compared[id_])
-
-
-def _set_aside(id_: str, error: Exception, engine: Where, outcomes: _Outcomes) -> None:
-    """In virtual time one that cannot run as asked lacks its data; whatever else fails has failed."""
-    skipped = engine is Where.sim and isinstance(error, ExperimentError)
-    why = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
-    (outcomes.skipped if skipped else outcomes.failed)[id_] = why
-    said = "[yellow]{} skipped:[/] {}" if skipped else "[bold red]{} failed:[/] {}"
-    err.print(said.format(id_, escape(why)), highlight=False, soft_wrap=True)
+        _show(report, picture, outcomes.seconds[report.id])
+        if report.id in outcomes.compared:
+            _show_comparison("virtual time beside Spark", outcomes.compared[report.id])
 
 
 @contextmanager
@@ -183,24 +205,6 @@ def _stop_quietly(*_: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _document(experiment: str, outcomes: _Outcomes, *, quick: bool) -> dict[str, Any]:
-    """What `--json` prints."""
-    from penstock.experiments.on_spark.comparing import overall
-
-    shown = [
-        report.as_json()
-        | {"quick": quick, "seconds": outcomes.seconds[report.id]}
-        | ({"comparison": known.as_json()} if (known := outcomes.compared.get(report.id)) else {})
-        for report in outcomes.reports
-    ]
-    if experiment != "all":
-        return shown[0]
-    document = {"experiments": shown, "skipped": outcomes.skipped, "failed": outcomes.failed}
-    if outcomes.compared:
-        document["comparison"] = overall(outcomes.compared.values()).as_json(points=False)
-    return document
-
-
 def _write(document: Mapping[str, Any], path: Path) -> None:
     try:
         path.write_text(json.dumps(document, indent=1, default=str) + "\n", "utf-8")
@@ -208,7 +212,7 @@ def _write(document: Mapping[str, Any], path: Path) -> None:
         raise ExperimentError(f"cannot write {path}: {error.strerror}; choose another --out") from None
 
 
-def _conclude(outcomes: _Outcomes, *, total: bool, check: bool) -> None:
+def _conclude(outcomes: Outcomes, *, total: bool, check: bool) -> None:
     from penstock.experiments.claims import tally
 
     if total:
@@ -265,7 +269,7 @@ def _show_comparison(what: str, comparison: Comparison) -> None:
     out.print(f"{what}: {comparison.said}", highlight=False)
 
 
-def _compare(compared: Mapping[str, Comparison], folder: Path, *, as_json: bool) -> None:
+def compare_all(compared: Mapping[str, Comparison], folder: Path, *, as_json: bool) -> None:
     """All predictions beside all that was measured, in one picture."""
     from penstock.experiments.figures import paint
     from penstock.experiments.on_spark.charts import scatter

@@ -182,7 +182,7 @@ def sampled(name: str, repeat: int, found: Run, chains: Sequence[Chain], workers
         repeat,
         mean_latency_s=latencies.mean_s,
         p95_latency_s=latencies.percentile_s(0.95),
-        mean_bytes=found.trace.byte_seconds() / found.fed_s,
+        mean_bytes=found.byte_s / found.fed_s,
         most_bytes=found.most_bytes,
         staleness=mean(stale.values()),
         weighted_staleness=sum(weights[one] * stale[one] for one in stale) / sum(weights.values()),

@@ -240,8 +240,8 @@ def _reproduced(
         f"operators take 1, 2 or 4 times {UNIT_S * 1e3:g} ms; one row of one query a step, which costs "
         f"{found.fixed_s * 1e3:.0f} ms before it. The paper has 250 queries over ten streams and no fixed "
         "cost: a priority counts it here.",
-        "The load is reckoned from estimates, fixed cost included. Few rows do not tell selectivities: virtual "
-        "time has those that queries were made with. Stale time is told per second of feeding.",
+        "The load is reckoned from estimates, fixed cost included. Few rows do not tell selectivities: "
+        "virtual time has those that queries were made with. Stale time is told per second of feeding.",
         "A black line: what virtual time says, from estimates made before the runs.",
     )
     return Reproduced(report(id_, PAPER, settings, rows, claims, draw, notes), found.comparison)

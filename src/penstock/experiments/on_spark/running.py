@@ -40,10 +40,6 @@ class Trace:
     latency_s: list[float] = field(default_factory=list)  # of all results so far, added up
     units: list[int] = field(default_factory=list)
 
-    def byte_seconds(self) -> float:
-        """What waited in queues, times how long."""
-        return float(np.trapezoid(self.queued_bytes, self.at_s)) if len(self.at_s) > 1 else 0.0
-
     def per_second(self, seconds: float) -> list[int]:
         """Results in each whole second."""
         edges = np.arange(0, int(seconds) + 1)
@@ -92,6 +88,7 @@ class Run:
     steps: int
     step_s: float
     most_bytes: float
+    byte_s: float  # that waited in queues, times how long
 
     def latencies(self, *queries: str) -> Latencies:
         """Of the results of some queries, or of all."""
@@ -127,7 +124,7 @@ def run(
     """
     pushed: list[Ticket] = []
     totals = engine.status().totals
-    steps, step_s = totals.steps, totals.step_s
+    steps, step_s, byte_s = totals.steps, totals.step_s, totals.queue_byte_s
     trace, before = Trace(), engine.measures
     with Watch(engine, trace) as watch:
         for group in groups:
@@ -147,6 +144,7 @@ def run(
         totals.steps - steps,
         totals.step_s - step_s,
         max(trace.queued_bytes, default=0.0),
+        totals.queue_byte_s - byte_s,
     )
 
 

@@ -125,7 +125,7 @@ def measured(found: Run, queries: tuple[str, ...]) -> Outcome:
     return Outcome(
         mean_latency_s=latencies.mean_s or 0.0,
         p95_latency_s=latencies.percentile_s(0.95) or 0.0,
-        mean_memory_bytes=trace.byte_seconds() / found.fed_s,
+        mean_memory_bytes=found.byte_s / found.fed_s,
         max_memory_bytes=found.most_bytes,
         staleness=float(np.mean([found.stale_s(query) for query in queries])) / found.fed_s,
         throughput_std=_deviation(so_far, found.fed_s),

@@ -103,6 +103,7 @@ class Totals:
     spark_s: float = 0.0  # of that, within Spark
     profile_s: float = 0.0  # of samples, beside the steps
     max_queue_bytes: float = 0.0
+    queue_byte_s: float = 0.0  # bytes that waited in queues, times the seconds they did
 
 
 class Coordinator:
@@ -160,6 +161,7 @@ class Coordinator:
         self.waited_s = 0.0  # how long rows waited until they were processed, lately
         self._running = 0
         self._queued_bytes = 0.0
+        self._queued_s = now_s()  # since when
         self._estimated_s = 0.0
         self._looked_s = now_s()
         # What is to be done once the transaction is through.
@@ -258,7 +260,9 @@ class Coordinator:
         for command in commands:
             self._obey(command)
         self.sharing.flush()
-        self._queued_bytes = self.control.queued_bytes()
+        now = now_s()
+        self.totals.queue_byte_s += self._queued_bytes * max(0.0, now - self._queued_s)
+        self._queued_bytes, self._queued_s = self.control.queued_bytes(), now
         self.totals.max_queue_bytes = max(self.totals.max_queue_bytes, self._queued_bytes)
 
     def _obey(self, command: Command) -> None:
