@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from penstock.commands import scheduling_benches
+from penstock.commands import scheduling_benches, transport_bench
 from penstock.commands.console import Json, err, out, print_json, progress_of
 
 bench = typer.Typer(help="Measures Penstock itself.", no_args_is_help=True)
@@ -220,3 +220,4 @@ def _shown(value: float | None, form: str, factor: float = 1.0) -> str:
 bench.command()(scheduling_benches.policies)
 bench.command()(scheduling_benches.threads)
 bench.command()(scheduling_benches.drift)
+bench.command()(transport_bench.transport)

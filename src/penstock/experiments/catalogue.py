@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from penstock.errors import ExperimentError, closest
-from penstock.experiments import aqsios, mavstream, pipes, stream_mill
+from penstock.experiments import aqsios, mavstream, pipes, pipes_direct, stream_mill, streamapas
 from penstock.experiments.report import Report, Settings
 
 Experiment: TypeAlias = Callable[[Settings], Report]
@@ -17,10 +17,17 @@ EXPERIMENTS: Mapping[str, Experiment] = {
     "mavstream-throughput": mavstream.throughput,
     "mavstream-burst": mavstream.burst,
     "hmts-decoupling": pipes.decoupling,
+    "hmts-di": pipes_direct.direct,
+    "hmts-queries": pipes_direct.queries,
     "hmts-vs-gts": pipes.hybrid_against_graph,
     "hmts-vo": pipes.virtual_operators,
     "mss-latency": stream_mill.latency,
     "mss-memory": stream_mill.memory,
+    "apas-workers": streamapas.workers,
+    "apas-scale": streamapas.scale,
+    "apas-buffers": streamapas.buffers,
+    "apas-transport": streamapas.transport,
+    "apas-composed": streamapas.composed,
     "fas-utilization": aqsios.utilization,
     "fas-tradeoff": aqsios.tradeoff,
     "fas-skew": aqsios.skew,

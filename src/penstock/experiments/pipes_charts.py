@@ -108,3 +108,22 @@ def capacities(rows: Sequence[Row], figure: Figure) -> None:
     figure.set_layout_engine("constrained")
     handles = panels[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside lower center", ncols=len(CUT_COLORS), fontsize="small")
+
+
+def times(rows: Sequence[Row], point: str, title: str, figure: Figure) -> None:
+    """Seconds until all elements are done, a panel for each way in which they come."""
+    feeds = list(dict.fromkeys(row["elements come"] for row in rows))
+    panels = figure.subplots(1, len(feeds), sharey=True, squeeze=False).flatten()
+    for axes, feed in zip(panels, feeds, strict=True):
+        for number, name in enumerate(dict.fromkeys(row["arrangement"] for row in rows)):
+            mine = [row for row in rows if (row["elements come"], row["arrangement"]) == (feed, name)]
+            at = [row[point] for row in mine]
+            # Some lie upon each other: smaller marks above larger ones show both.
+            axes.plot(at, [row["seconds"] for row in mine], "o-", label=name, markersize=9 - 2 * number)
+        axes.set(xlabel=point, title=f"elements come {feed if feed[0].isalpha() else 'at ' + feed}")
+        axes.set_ylim(bottom=0)
+        axes.locator_params(axis="x", nbins=5)
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("seconds until the last is done")
+    panels[0].legend()
+    figure.suptitle(title)

@@ -2,5 +2,5 @@
 
 `buffers` are the queues between two operators, `layers` the tuple transport layers on top (signals, inputs in
 time order), `threads` runs them in real threads, `measures` lists what is measured, `measuring` measures it
-in turns and concludes, `picture` draws it. What simulations use of it is in `experiments/handing_over.json`.
+in turns and concludes. What simulations use of it is in `experiments/handing_over.json`.
 """

@@ -2,7 +2,10 @@
 
 Each operator has one. `available` says that there is something to process, `unavailable` that there is no
 more, always one after the other. `take` gives the batch of least time stamp; where an input is empty, a batch
-may pass that is not later than the least register, a register being the last time stamp that an input gave.
+may pass that is not later than its register, the last time stamp that it gave.
+
+The paper has the least register of all inputs. That of one with batches waiting would hold up the second of
+two equal time stamps, and to let both pass is what the paper has registers for.
 
 The paper's algorithm 2 names the two points of algorithm 1 the wrong way round in its comments: the least
 time stamp decides where no input is empty.
@@ -76,14 +79,14 @@ class Layer:
     def _next_slot(self) -> int | None:
         """Algorithm 1."""
         first: int | None = None
-        least, empty = float("inf"), False
+        least = reached = float("inf")
         for slot, buffer in enumerate(self._buffers):
             head = buffer.head()
             if head is None:
-                empty = True
-            elif first is None or head.time_s < least:
+                reached = min(reached, self._registers[slot])
+            elif head.time_s < least:
                 first, least = slot, head.time_s
-        return None if empty and least > min(self._registers) else first
+        return None if least > reached else first
 
 
 class Synchronised(Layer):

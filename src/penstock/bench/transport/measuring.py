@@ -15,6 +15,9 @@ from penstock import __version__
 from penstock.bench.scheduling.claims import Claim, is_less
 from penstock.bench.transport.measures import MEASURES
 
+#: What a step costs on Spark before its first row: the least of what `bench drift` and others have seen.
+STEP_S = 0.03
+
 Progress: TypeAlias = Callable[[int, int], None]
 #: What was measured of each, repeat by repeat, in microseconds.
 Samples: TypeAlias = Mapping[str, Sequence[float]]
@@ -67,6 +70,7 @@ def concluded(settings: Settings, samples: Samples) -> dict[str, Any]:
         "samples": {name: list(values) for name, values in samples.items()},
         "table": table(samples),
         "claims": [claim.as_json() for claim in claims(samples)],
+        "handles": handles(samples),
     }
 
 
@@ -82,6 +86,25 @@ def table(samples: Samples) -> list[dict[str, Any]]:
         {"name": name, "us": median(values), "us_std": stdev(values) if len(values) > 1 else 0.0}
         for name, values in samples.items()
     ]
+
+
+def handles(samples: Samples) -> list[dict[str, Any]]:
+    """What a batch costs from one thread to another that waits for it, and what share of a step that is.
+
+    It is put and taken with both signals, its operator goes through the ready queue, and a thread wakes.
+    """
+    middle = {name: median(values) for name, values in samples.items()}
+    ways = (
+        ("synch, pool of 3", "synch", "ready queue, shared: 3 threads"),
+        ("V1, pool of 3", "V1", "ready queue, shared: 3 threads"),
+        ("V1, owned", "V1", "ready queue, shared: 1 threads"),
+        ("V2, lock-free, owned", "V2, lock-free", "ready queue, own"),
+    )
+    found = []
+    for way, layer, queue in ways:
+        us = middle[f"layer, {layer}: with signals"] + middle[queue] + middle["waking a thread"]
+        found.append({"way": way, "us": us, "share_of_step": us * 1e-6 / STEP_S})
+    return found
 
 
 def claims(samples: Samples) -> list[Claim]:

@@ -98,6 +98,7 @@ class Simulation:
         self.results.finish(self._now, self.control, self._all_tables())
         if self._handed is not None:
             self.results.switches = self._handed.switches
+            self.results.synchronised = self._handed.synchronised
         return self.results
 
     def _handle(self, event: Event) -> None:

@@ -90,6 +90,11 @@ class HandedOver:
                 port = reader.queue.port
                 self._across_out[port] = across or self._across_out.get(port, False)
 
+    @property
+    def synchronised(self) -> int:
+        """Over how many buffers rows go from thread to thread, or are taken to."""
+        return sum(sum(crosses) for crosses in self._across_in.values())
+
     def table(self, unit: UnitState, reader: int, table: UnitTable) -> UnitTable:
         """A unit's table with what its rows cost on their way in and out."""
         way = self._way_in(unit, reader)

@@ -46,6 +46,7 @@ class Results:
         self.busy_s = 0.0  # that steps took, all workers together
         self.step_ends: list[float] = []
         self.switches = 0  # of threads, where handing over is reckoned with
+        self.synchronised = 0  # buffers between threads, in the end; likewise
         self.delivered: dict[str, Delivered] = {}
         self._workload = workload
         self._memory: list[tuple[float, float]] = [(0.0, 0.0)]
