@@ -39,8 +39,8 @@ POLICIES: Mapping[str, str] = {
     "RR": "round-robin(cut='path', rows=1)",
     "FCFS": "fcfs(rows=1)",
 }
-UTILIZATIONS, FED_S = (0.5, 0.95), 55.0
-QUICK_UTILIZATIONS, QUICK_FED_S = (0.95,), 20.0
+UTILIZATIONS, FED_S = (0.5, 0.95), 25.0
+QUICK_UTILIZATIONS, QUICK_FED_S = (0.95,), 15.0
 BETAS = (0.0, 0.25, 0.5, 1.0)
 MEASURES = ("staleness", "mean_latency_s", "mean_memory_bytes")
 #: Of a published percentage, in points, as in virtual time.

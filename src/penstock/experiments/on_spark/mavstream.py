@@ -28,8 +28,8 @@ PAPER = "MavStream 2004"
 #: How many times slower all of it is: a job's fixed cost of some 50 ms for the thesis' 4 ms an operator.
 SLOWER = 12.0
 #: The thesis' rates, and how long rows come at each.
-RATES, FED_S = (100.0, 500.0, 900.0), 25.0
-QUICK_RATES, QUICK_FED_S = (300.0, 900.0), 4.0
+RATES, FED_S = (100.0, 500.0, 900.0), 12.0
+QUICK_RATES, QUICK_FED_S = (300.0, 900.0), 3.0
 #: Rows of a stream that a window holds, at every rate as in the thesis, where they are 1000.
 WINDOW_ROWS = 50
 #: Rows that must wait, a tenth of a window as there.
@@ -39,7 +39,7 @@ ROWS_PER_S, WINDOW_S = 50.0, WINDOW_ROWS / 50.0
 #: A row of one side meets one row in so many of the other's.
 _KEYS = round(thesis.SELECTIVITIES["select"] * WINDOW_ROWS / thesis.SELECTIVITIES["join"])
 #: Of figure 6.7: so many times faster than the thesis' clock.
-FASTER, QUICK_FASTER = 8.0, 20.0
+FASTER, QUICK_FASTER = 10.0, 40.0
 #: Costs of figure 6.7 that make its bursts more than the query can take, as in virtual time.
 BURST_COSTS = 10.0
 

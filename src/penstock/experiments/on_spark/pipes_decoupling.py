@@ -27,7 +27,7 @@ from penstock.experiments.pipes_joins import COLLAPSE_S, RATE
 from penstock.experiments.report import Claim, Row, Settings
 
 #: Seconds that each join is watched for, and its window.
-WATCHED_S, QUICK_WATCHED_S, WINDOW_S = 120.0, 25.0, 60.0
+WATCHED_S, QUICK_WATCHED_S, WINDOW_S = 120.0, 20.0, 60.0
 #: Rows are pushed so often.
 _TICK_S = 0.1
 #: Input rates are told for stretches of so many seconds.
@@ -81,6 +81,7 @@ def decoupling(settings: Settings, spark: Session) -> Reproduced:
             engine.use_scheduling("pool" if decoupled else "di")
             engine.start()
             _feed(engine, 3.0, 1_000.0, decoupled=True)  # jobs are made
+            engine.settle(_PATIENCE_S)
             found[join, decoupled] = _feed(engine, watched_s, 1_000_000.0, decoupled=decoupled)
     settings.progress(len(runs), len(runs))
     return figure_6(settings, found)
@@ -123,7 +124,6 @@ def _feed(engine: Engine, seconds: float, base_s: float, *, decoupled: bool) -> 
             ahead_s = tick * _TICK_S - (time.monotonic() - began)
             time.sleep(max(0.0, ahead_s))
         waiting = max(waiting, engine.coordinator.queued_bytes)
-    finish(engine, tickets, 10 * _PATIENCE_S)
     return Watched(pushed, waiting)
 
 

@@ -27,13 +27,13 @@ from penstock.experiments.report import Claim, Report, Settings
 
 SELECTIVITIES = (0.998, 0.996, 0.994, 0.992, 0.990)
 ELEMENTS, QUICK_ELEMENTS = (100_000, 400_000, 1_000_000), (50_000, 200_000)
-QUERIES, QUICK_QUERIES = (1, 10, 50, 100), (1, 5, 20)
+QUERIES, QUICK_QUERIES = (1, 10, 40), (1, 4, 16)
 #: Elements for each of many queries, a tenth of the paper's.
 BACKLOG = 10_000
 #: Elements of a rehearsal for figure 7, and rehearsals for figure 8, whose backlog is one step.
-REHEARSAL, REHEARSALS = 100_000, 6
+REHEARSAL, REHEARSALS = 100_000, 3
 #: When all elements arrive.
-ARRIVED_S = 1.0
+ARRIVED_S = 0.2
 #: Rows a step takes at most.
 TRAIN = 10_000
 WORKERS = 2

@@ -26,12 +26,12 @@ PAPER = "StreamAPAS 2010"
 STREAMS = ("first", "second")
 WINDOW_ROWS = 500
 #: Rows a minute of each stream, and how many rows come.
-RATES, ROWS = (1_000, 6_000, 30_000), 1_000
+RATES, ROWS = (3_000, 6_000, 30_000), 1_000
 QUICK_RATES, QUICK_ROWS = (6_000, 30_000), 500
 #: The paper's two schedulers; operators are not grouped, so that there is something to hand over.
 POLICIES: Mapping[str, str] = {
     "chain-flush": "chain-flush(limit_s=4.0)",
-    "round-robin": "round-robin(rows=200, order='ready')",
+    "round-robin": "round-robin(rows=2000, order='ready')",
 }
 WORKERS = 3
 #: What sides of figure 12 are called, by their number of workers.
