@@ -45,6 +45,7 @@ ROOMS = {
         "plans",
         "plan_expressions",
         "users",
+        "whole_windows",
         "streams",
         "partitions",
         "session",

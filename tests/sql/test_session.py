@@ -7,6 +7,7 @@ import pytest
 from penstock.errors import SqlError
 from penstock.model.qos import QoS
 from penstock.plan.document import read, write
+from penstock.plan.text import plan_text
 from penstock.sql.binding.catalog import Catalog
 from penstock.sql.session import Answer, run
 from tests.sql.streams import catalog
@@ -223,3 +224,16 @@ def test_a_query_is_known_as_it_was_written_last() -> None:
     )
     assert after(altered)[0].selects["q"] == "SELECT room FROM temps WHERE temp > 2"
     assert not after(f"{created} DROP QUERY q")[0].selects
+
+
+def test_a_query_may_stop_after_windows_which_then_come_whole() -> None:
+    _, answer = after(
+        "CREATE CONTINUOUS QUERY q WITH (stop = '5 Windows') AS "
+        "SELECT a.temp FROM temps [RANGE 4 SECONDS SLIDE 1 SECOND] AS a "
+        "JOIN temps [RANGE 4 SECONDS SLIDE 1 SECOND] AS b ON a.room = b.room"
+    )
+    assert answer.query is not None
+    assert (answer.query.windows, answer.query.stop_s, answer.query.most_windows) == (5, None, 5)
+    text = plan_text(answer.query.root)
+    assert "  union in time order, those of 4 s together\n" in text
+    assert text.count("[RANGE 4 s SLIDE 4 s") == 2

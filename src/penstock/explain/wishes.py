@@ -37,6 +37,8 @@ def life(query: Query) -> Iterator[str]:
         yield f"looks {shown_seconds(round(query.back_s))} back"
     if query.on_error == "skip":
         yield "leaves out rows that it cannot process"
+    if query.windows:
+        yield f"stops after {query.windows} window{'s' if query.windows > 1 else ''}"
     if query.stop_s is not None:
         yield f"stops {_moment(query.stop_s)}"
 

@@ -65,17 +65,20 @@ class Split:
 class Union:
     """All rows of all inputs; an `ordered` one puts them out in the order of their time, without late ones.
 
-    Rows of one time go by stream and place there. It may have one input. `since` as with aggregates.
+    Rows of one time go by stream and place there. It may have one input. With `every_s`, those of so
+    many seconds go out together, when the watermark has passed them all. `since` as with aggregates.
     """
 
     ordered: bool = False
     since: int = 0
+    every_s: float | None = None
     kind: Literal["union"] = "union"
 
     def __repr__(self) -> str:
         """As always, but for what only some have: operators in a state are named by a digest of this text."""
         since = f", since={self.since!r}" if self.since else ""
-        return f"Union(ordered={self.ordered!r}{since}, kind={self.kind!r})"
+        every = f", every_s={self.every_s!r}" if self.every_s is not None else ""
+        return f"Union(ordered={self.ordered!r}{since}{every}, kind={self.kind!r})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ class Query:
 
     `start_s` is a time to start at, None for at once; `stop_s` one to stop at. `back_s` asks for rows that
     had arrived so long before the start, as far as the log still holds them. A query that is `one_time` ends
-    after its first full window. `on_error` is about rows that an expression cannot process.
+    with the first full window after its start, one with `windows` after so many. `on_error` is about rows
+    that an expression cannot process.
     """
 
     name: str
@@ -69,6 +70,12 @@ class Query:
     back_s: float = 0.0
     one_time: bool = False
     on_error: OnError = "hold"
+    windows: int = 0
+
+    @property
+    def most_windows(self) -> int | None:
+        """After how many full windows it ends; None if it does not end by windows."""
+        return 1 if self.one_time else self.windows or None
 
     @property
     def keeps_apart(self) -> bool:

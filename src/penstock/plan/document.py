@@ -33,7 +33,7 @@ from penstock.plan.schemas import derived_schemas
 from penstock.plan.validate import validate
 
 #: The fields of a query that say when it runs, and what holds it.
-LIFE = ("start_s", "stop_s", "back_s", "one_time", "on_error")
+LIFE = ("start_s", "stop_s", "back_s", "one_time", "on_error", "windows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,8 @@ class PlanNodeDocument(_Part):
 
 class PlanDocument(_Part):
     """A query: its name, its QoS, when to start and stop (in seconds; without them, at once and never),
-    how far back it looks, whether it ends with its first window, whether a row that an expression cannot
-    process holds it or is left out, and its plan."""
+    how far back it looks, whether it ends with its first full window (or after so many `windows`), whether a
+    row that an expression cannot process holds it or is left out, and its plan."""
 
     penstock_plan: Literal[1]
     query: str
@@ -85,6 +85,7 @@ class PlanDocument(_Part):
     back_s: float = 0.0
     one_time: bool = False
     on_error: OnError = "hold"
+    windows: int = 0
     plan: PlanNodeDocument
 
     @model_serializer(mode="wrap")

@@ -54,6 +54,8 @@ def check_life(query: Query) -> Iterator[str]:
         yield from _check(name, getattr(query, name), NOT_NEGATIVE)
     if query.stop_s is not None and query.stop_s <= (query.start_s or 0.0):
         yield f"has stop_s {query.stop_s}; it must be after its start"
+    if query.windows < 0:
+        yield f"has windows {query.windows}; it ends after 1 or more, or with 0 not by windows"
 
 
 def check_on_error(query: Query) -> Iterator[str]:

@@ -60,8 +60,9 @@ def _operator_text(operator: Operator) -> str:
             return f"project {columns_text(columns)}"
         case Split(conditions=conditions):
             return f"split {' | '.join(conditions)}"
-        case Union(ordered=ordered):
-            return "union in time order" if ordered else "union"
+        case Union(ordered=ordered, every_s=every_s):
+            together = f", those of {every_s:g} s together" if every_s is not None else ""
+            return f"union in time order{together}" if ordered else "union"
         case Join(condition=condition, relation=str(relation), type=type_):
             return f"join {type_} {condition} with {relation}"
         case Join(condition=condition, left=left, right=right, type=type_, ordered=ordered):

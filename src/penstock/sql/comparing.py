@@ -129,6 +129,9 @@ def of_queries(before: Catalog, after: Catalog, name: str) -> Differences:
     if old.one_time != new.one_time:
         kinds = [("one-time" if one.one_time else "continuous") for one in (old, new)]
         fixed.append(" -> ".join(kinds))
+    if old.windows != new.windows:
+        counts = [str(one.windows or "any number of") for one in (old, new)]
+        fixed.append(f"windows {' -> '.join(counts)}")
     if old.on_error != new.on_error:
         fixed.append(f"on_error {old.on_error} -> {new.on_error}")
     for what, was, now in zip(("start", "stop"), before.times(name), after.times(name), strict=True):

@@ -272,8 +272,9 @@ class _Wanted:
         if differences.fixed:
             raise error(self._sql, span, unchangeable_query(name, differences))
         query = old.queries[name]
-        if differences.select and (query.one_time or query.on_error == "skip"):
-            why = "it is evaluated once" if query.one_time else "it has on_error = 'skip'"
+        if differences.select and (query.most_windows is not None or query.on_error == "skip"):
+            ends = "it is evaluated once" if query.one_time else "it ends by windows"
+            why = "it has on_error = 'skip'" if query.most_windows is None else ends
             said = f"the SELECT of query '{name}' cannot be changed, since {why}"
             raise error(self._sql, span, f"{said}; drop it first, or choose another name")
         return Change("alter", "query", name, str(differences)) if differences else None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.errors import closest
+from penstock.errors import QueryError, closest
 from penstock.model.functions import called
-from penstock.model.operators import Join, Sink, Source
+from penstock.model.operators import Aggregate, Join, Sink, Source
 from penstock.model.query import PlanNode, Query
+from penstock.model.window import Window
 from penstock.sql.binding.catalog import Catalog
+from penstock.sql.whole_windows import in_whole_windows
 
 
 def read_by(root: PlanNode) -> frozenset[str]:
@@ -33,6 +35,11 @@ def planned(query: Query, catalog: Catalog, now_s: float) -> Query:
                 if table.schema != schema:
                     said = f"the plan joins '{name}' with ({schema}), but it has ({table.schema})"
                     raise ValueError(f"{said}; write those columns")
+            case Aggregate(window=Window(end_of_query=float())) | Join(left=Window(end_of_query=float())):
+                raise ValueError(
+                    "the plan has a window with end_of_query, by which no engine ends a query; "
+                    "leave it out, and say after how many windows it ends: windows = 5"
+                )
             case Join(roster=True):
                 raise ValueError("the plan joins a roster, which only queries that run as one have")
             case _:
@@ -49,7 +56,10 @@ def planned(query: Query, catalog: Catalog, now_s: float) -> Query:
     elif root.operator.query != query.name:
         said = f"the plan's sink is of query '{root.operator.query}', not '{query.name}'"
         raise ValueError(f"{said}; call both the same")
-    return replace(query, root=root, start_s=start_s)
+    try:
+        return in_whole_windows(replace(query, root=root, start_s=start_s))
+    except QueryError as problem:
+        raise ValueError(str(problem)) from None
 
 
 def _check_stream(source: Source, catalog: Catalog) -> None:

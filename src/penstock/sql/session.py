@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, assert_never
 
 from sqlglot import exp
 
-from penstock.errors import SqlError, closest
+from penstock.errors import QueryError, SqlError, closest
 from penstock.model.operators import Aggregate, Join, Sink, Split
 from penstock.model.qos import QoS
 from penstock.model.query import PlanNode, Query
@@ -64,6 +64,7 @@ from penstock.sql.streams import altered, stream_of
 from penstock.sql.text.dialect import parse_expression
 from penstock.sql.text.places import Span, error
 from penstock.sql.users import users_of
+from penstock.sql.whole_windows import in_whole_windows
 
 __all__ = ["Answer", "Step", "apply", "run", "steps"]
 
@@ -385,14 +386,19 @@ class _At:
             )
         start_s, back_s = self._start(one.start)
         stop_s = self._absolute(one.stop) if one.stop is not None else None
-        query = Query(one.name, root, one.qos, start_s, stop_s, back_s, one.one_time, one.on_error)
+        query = Query(
+            one.name, root, one.qos, start_s, stop_s, back_s, one.one_time, one.on_error, one.windows
+        )
         if one.on_error == "skip" and any(_joins_streams(node) for node in root.post_order()):
             raise self._error(
                 one.span,
                 f"query '{one.name}' joins streams, and on_error = 'skip' is only for queries "
                 "that do not; leave it out",
             )
-        return query, bound.reads
+        try:
+            return in_whole_windows(query), bound.reads
+        except QueryError as problem:
+            raise self._error(one.span, str(problem)) from None
 
     def _start(self, start: Moment | None) -> tuple[float | None, float]:
         """When to start, and how far back to look: a time in the past means starting now with old rows."""
@@ -436,8 +442,14 @@ class _At:
 
     def _redefine(self, one: AlterQuery, query: Query, select: exp.Expr) -> tuple[Catalog, Answer]:
         """Another SELECT with the same columns, since who reads the results has seen those."""
-        if query.one_time or query.name in self._catalog.stopped:
-            what = "is evaluated once" if query.one_time else "is stopped"
+        if query.most_windows is not None or query.name in self._catalog.stopped:
+            what = (
+                "is evaluated once"
+                if query.one_time
+                else "ends by windows"
+                if query.windows
+                else "is stopped"
+            )
             raise self._error(one.span, f"query '{query.name}' {what}; create another")
         if query.on_error == "skip":
             raise self._error(

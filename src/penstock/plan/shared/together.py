@@ -117,7 +117,7 @@ def _share_panes(found: Admitted, before: Graph, rates: Mapping[str, float]) -> 
 
 def may_share(query: Query) -> bool:
     """Whether a query's life is an ordinary one."""
-    usual = not query.one_time and query.start_s is None and query.stop_s is None and not query.back_s
+    usual = query.most_windows is None and query.start_s is None and query.stop_s is None and not query.back_s
     return usual and query.on_error == "hold"
 
 

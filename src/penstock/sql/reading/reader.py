@@ -253,14 +253,20 @@ def _create_query(at: Cursor, anew: bool = False) -> CreateQuery:
     quiet, name = _if_not_exists(at, anew), at.name("the query")
     wishes: dict[str, float | None] = {}
     moments: dict[str, Moment] = {}
+    windows = 0
     failing: OnError | None = None
     if at.take("WITH"):
         for option, here in names_in_parentheses(at, "an option"):
             told = failing is not None if option == "on_error" else option in moments
+            told = told or (option == "stop" and windows > 0)
             if told or (option in WISHES and WISHES[option][0] in wishes):
                 raise at.error(f"'{option}' is given twice", here)
             if option in MOMENTS:
-                moments[option] = moment(at, option)
+                found = moment(at, option)
+                if isinstance(found, Moment):
+                    moments[option] = found
+                else:
+                    windows = found
             elif option == "on_error":
                 failing = on_error(at)
             else:
@@ -272,7 +278,7 @@ def _create_query(at: Cursor, anew: bool = False) -> CreateQuery:
     check_moments(at, moments)
     start, stop = moments.get("start"), moments.get("stop")
     return CreateQuery(
-        at.subject, name, select, qos, start, stop, one_time, quiet, failing or "hold", anew, text
+        at.subject, name, select, qos, start, stop, windows, one_time, quiet, failing or "hold", anew, text
     )
 
 

@@ -64,6 +64,7 @@ class CreateQuery:
     qos: QoS = field(default_factory=QoS)
     start: Moment | None = None
     stop: Moment | None = None
+    windows: int = 0  # after which it stops
     one_time: bool = False
     if_not_exists: bool = False
     on_error: OnError = "hold"

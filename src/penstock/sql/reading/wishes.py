@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
@@ -22,6 +23,7 @@ WISHES: Mapping[str, tuple[str, Callable[[str], float], Callable[[float], bool],
     "weight": ("weight", share, lambda value: 0 < value <= 1, "more than 0 and at most 1"),
 }
 MOMENTS = ("start", "stop")
+_WINDOWS = re.compile(r"(\d{1,9})\s+windows?", re.IGNORECASE)
 #: What a row does that an expression cannot process.
 ON_ERROR: tuple[OnError, ...] = ("hold", "skip")
 
@@ -47,10 +49,14 @@ def wish(at: Cursor, option: str, here: Span, known: tuple[str, ...]) -> tuple[s
     return field, value
 
 
-def moment(at: Cursor, option: str) -> Moment:
+def moment(at: Cursor, option: str) -> Moment | int:
+    """When a query starts or stops; a number is after how many windows it stops."""
     at.expect("=")
     text, span = at.raw(",")
     stripped = text.strip().removeprefix("'").removesuffix("'").strip()
+    windows = _WINDOWS.fullmatch(stripped)
+    if windows is not None and option == "stop" and int(windows[1]) > 0:
+        return int(windows[1])
     sign = -1.0 if stripped.startswith("-") else 1.0
     try:
         return Moment(sign * seconds(stripped.lstrip("+- ").strip()), relative=True)
@@ -60,7 +66,8 @@ def moment(at: Cursor, option: str) -> Moment:
         when = datetime.fromisoformat(stripped)
     except ValueError:
         raise at.error(
-            f"{option}: '{stripped}' is no time; write one like '-10 min', '5 min' or '2026-11-16 08:00:00'",
+            f"{option}: '{stripped}' is no time; write one like '-10 min', '5 min' or '2026-11-16 08:00:00'"
+            + (", or after how many windows: '5 windows'" if option == "stop" else ""),
             span,
         ) from None
     return Moment((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp(), relative=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.engines.spark.operators.base import StatefulOperator
+from penstock.engines.spark.operators.base import StatefulOperator, micros
 from penstock.engines.spark.operators.count_aggregate import CountAggregate
 from penstock.engines.spark.operators.grouping import Grouping
 from penstock.engines.spark.operators.join import StreamJoin
@@ -27,9 +27,9 @@ def stateful_operators(graph: Graph, layouts: Layouts) -> dict[str, StatefulOper
                 found[name] = _aggregate(grouping, over_nothing(graph, name, grouping))
             case Join(relation=None) as join:
                 found[name] = StreamJoin(join, layouts.inputs[name, 0], layouts.inputs[name, 1], output)
-            case Union(ordered=True):
+            case Union(ordered=True, every_s=every_s):
                 below = [layouts.inputs[name, slot] for slot in range(len(node.inputs))]
-                found[name] = TimeOrder(below, output)
+                found[name] = TimeOrder(below, output, 1 if every_s is None else micros(every_s))
     return found
 
 

@@ -30,10 +30,10 @@ _ROWS = "rows"
 
 
 class TimeOrder:
-    """What waits are pieces of rows, each with the range of its times."""
+    """What waits are pieces of rows, each with the range of its times. Rows of `every_us` go out together."""
 
-    def __init__(self, inputs: Sequence[RowLayout], output: RowLayout) -> None:
-        self._inputs, self._output = inputs, output
+    def __init__(self, inputs: Sequence[RowLayout], output: RowLayout, every_us: int = 1) -> None:
+        self._inputs, self._output, self._every_us = inputs, output, every_us
         arity = max(layout.order for layout in inputs) + 1
         self._kept = replace(output, order=arity, late=False)
 
@@ -50,6 +50,7 @@ class TimeOrder:
         if mark >= TIMELESS:
             gone = [*(tools.get(piece.ref) for piece in pieces), *new]
             return Advance(OperatorState(), self._released(gone), mark)
+        mark -= mark % self._every_us
         ripe: list[pa.Table] = []
         for piece in [one for one in pieces if one.low < mark]:
             pieces.remove(piece)

@@ -10,7 +10,7 @@
 | in which order files are numbered; which commits a file has rows of | `file_order`, `origins` |
 | where results are, for another process | `places` |
 | windows that were open when a query ended | `draining` |
-| the one window of a one-time query | `one_time` |
+| the windows that a query ends with | `full_windows` |
 | latency, staleness, rows that wait, and memory | `measures`, `staleness`, `memory` |
 | the log of a stream as a table, for `verify` | `recording` |
 | file formats and other places | `sinks/` |

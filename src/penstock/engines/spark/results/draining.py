@@ -16,6 +16,7 @@ from typing import Any
 
 from penstock.engines.spark.operators.layouts import Needs
 from penstock.engines.spark.results.delivery import Deliveries
+from penstock.engines.spark.results.full_windows import FullWindows
 from penstock.engines.spark.sharing.shared import SharedQueries, member_from, member_values
 from penstock.engines.spark.steps.progress import Progress
 from penstock.engines.spark.steps.rosters import Member, Roster
@@ -53,7 +54,7 @@ class Drain:
     """A query's open windows at the moment it ended.
 
     `plan` is what ran, for the query alone or for all members; `sinks` get the rows, beside those that the
-    member has of its own. `one_time_us` is the width of the one window that is wanted, if only one is.
+    member has of its own. `windows` are those that it ends with, if it ends by windows.
     """
 
     number: int
@@ -65,7 +66,7 @@ class Drain:
     at_us: int
     sinks: tuple[str, ...]
     of: OfMember | None = None
-    one_time_us: int | None = None
+    windows: FullWindows | None = None
 
     @property
     def tables(self) -> list[str]:
@@ -124,7 +125,7 @@ class Drains:
         member: Member | None,
         epoch: int,
         at_us: int,
-        one_time_us: int | None = None,
+        windows: FullWindows | None = None,
         *,
         anew: bool = False,
     ) -> None:
@@ -158,7 +159,7 @@ class Drains:
             at_us,
             self._deliveries.names_of(runs_as),
             of,
-            one_time_us,
+            windows,
         )
         self._add(drain)
         self._record()
@@ -229,7 +230,7 @@ def _values(drain: Drain) -> dict[str, Any]:
         "epoch": drain.epoch,
         "at_us": drain.at_us,
         "sinks": drain.sinks,
-        "one_time_us": drain.one_time_us,
+        "windows": None if drain.windows is None else asdict(drain.windows),
         "of": None
         if of is None
         else {
@@ -267,5 +268,12 @@ def _drain(values: Mapping[str, Any]) -> Drain:
         values["at_us"],
         tuple(values["sinks"]),
         of,
-        values["one_time_us"],
+        _windows(values),
     )
+
+
+def _windows(values: Mapping[str, Any]) -> FullWindows | None:
+    if (found := values.get("windows")) is not None:
+        return FullWindows(**found)
+    width_us = values.get("one_time_us")  # as it was recorded once
+    return None if width_us is None else FullWindows(1, width_us)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from penstock.engines.spark.operators.base import ARRIVED
 from penstock.engines.spark.results.delivery import Deliveries, Staged, StagedFile, discard
 from penstock.engines.spark.results.draining import Drain
 from penstock.engines.spark.results.file_order import FileOrder
+from penstock.engines.spark.results.full_windows import FullWindows, PutOut, put_out
 from penstock.engines.spark.results.measures import QueryMeasures, add_all
-from penstock.engines.spark.results.one_time import first_window
 from penstock.engines.spark.results.readers import Readers
 from penstock.engines.spark.results.tagged_files import TaggedFiles, runs_of_members, sorted_by_member
 from penstock.engines.spark.sharing.shared import SharedQueries
@@ -36,7 +36,8 @@ class StagedResult:
     """A query's result where its sinks will find it, and when what made each row had arrived.
 
     Of a shared query, also whose rows start where: each member's are together. `rows` are there for sinks
-    that come before the commit; of a query that has ended, none do.
+    that come before the commit; of a query that has ended, none do. `put_out` is how far one that ends by
+    windows has come with these.
     """
 
     query: str
@@ -45,6 +46,7 @@ class StagedResult:
     whose: tuple[Member, ...] = ()
     starts: tuple[int, ...] = ()
     rows: pa.Table | None = None
+    put_out: PutOut | None = None
 
     @property
     def members(self) -> list[str]:
@@ -74,7 +76,7 @@ class Results:
         self.readers = Readers(log, deliveries)
         self.lives: dict[str, dict[str, Any]] = {}
         self.measures: dict[str, QueryMeasures] = {}
-        self.one_time: dict[str, int] = {}  # one-time queries: their window's width
+        self.ending: dict[str, FullWindows] = {}  # of queries that end by windows
         self._order = FileOrder(deliveries.next_file)
         self._names_used = time.time_ns() // 1_000_000  # greater than before a restart
         # What is to be done once the transaction is through.
@@ -96,8 +98,9 @@ class Results:
                 if sink.query in self.shared:
                     found += self._stage_shared(sink.query, rows)
                 else:
-                    wanted = self._wanted(sink.query, rows, self.one_time.get(sink.query))
-                    found.append(self._stage(sink.query, wanted))
+                    windows = self.ending.get(sink.query)
+                    wanted, so_far = self._wanted(sink.query, rows, windows)
+                    found.append(replace(self._stage(sink.query, wanted), put_out=so_far))
         except BaseException:
             self.discard(found)
             raise
@@ -140,7 +143,7 @@ class Results:
         rows = pa.concat_tables(found)
         parts: dict[str, MemberRows] = {}
         if drain.of is None:
-            rows = self._wanted(drain.query, rows, drain.one_time_us)
+            rows, _ = self._wanted(drain.query, rows, drain.windows)
         else:
             member = drain.of.member
             rows = sorted_by_member(rows, [member.number])
@@ -151,12 +154,14 @@ class Results:
         staged = self.deliveries.stage(drain.query, rows, parts, drain.sinks)
         return StagedResult(drain.query, staged, arrived)
 
-    def _wanted(self, query: str, rows: pa.Table, width_us: int | None) -> pa.Table:
-        """A query's results; of a one-time query, the first full window's."""
-        if width_us is None:
-            return rows
+    def _wanted(
+        self, query: str, rows: pa.Table, windows: FullWindows | None
+    ) -> tuple[pa.Table, PutOut | None]:
+        """A query's results; of one that ends by windows, those of the full ones that are still wanted."""
+        if windows is None:
+            return rows, None
         life = self.lives.get(query, {})
-        return rows.slice(0, 0) if life.get("rows") else first_window(rows, width_us, life["after_us"])
+        return windows.taken(rows, life["after_us"], put_out(life))
 
     # --- within the transaction ---
 
@@ -174,7 +179,7 @@ class Results:
     def deliver(
         self, results: tuple[StagedResult, ...], frontier: Mapping[str, int], finished: Callable[[str], None]
     ) -> None:
-        """Records results, with the offsets up to which rows are in them; one-time queries are `finished`."""
+        """Records results, with the offsets up to which rows are in them; `finished` ends a query."""
         for one in results:
             self._put_down(one, one.staged)
             if one.rows is not None and self.deliveries.have_changed_since(one.staged):
@@ -187,8 +192,10 @@ class Results:
             life["frontier"] = {**life.get("frontier", {}), **frontier}
             if one.members:
                 self._count(one, life)
-            if one.query in self.one_time and len(one.arrived):
-                finished(one.query)
+            if one.put_out is not None:
+                life["windows"] = one.put_out
+                if one.query in self.ending and one.put_out[0] >= self.ending[one.query].most:
+                    finished(one.query)
         if results:
             self._log.put_results([(one.query, self.lives[one.query]) for one in results])
             self._log.set("next_file", self.deliveries.next_file())
@@ -260,7 +267,7 @@ class Results:
         life = self.lives.setdefault(query, {})
         life["to"] = dict(ends)
         self.missing.ended(life)
-        self.one_time.pop(query, None)
+        self.ending.pop(query, None)
         if query in self.measures:
             self.measures[query].until_s = time.time()
         self.put_life(query)

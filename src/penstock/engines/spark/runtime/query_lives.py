@@ -46,7 +46,7 @@ class QueryLives:
     def started(self, query: str, starts: dict[str, int]) -> None:
         """Control says that a query runs, from these offsets of streams on."""
         life = self._of.results.started(query, starts)
-        if query in self._of.results.one_time:
+        if query in self._of.results.ending:
             life["after_us"] = self._seen_before(starts, life.get("back", {}))
         for text in cut_short(query, life.get("back", {})):
             self._of.say(text)
@@ -105,8 +105,8 @@ class QueryLives:
         """
         if self._of.progress.has_closed(query):
             return
-        one_time_us = self._of.results.one_time.get(query)
-        self._of.drains.begin(query, member, self._relations.epoch, round(time.time() * 1e6), one_time_us)
+        windows = self._of.results.ending.get(query)
+        self._of.drains.begin(query, member, self._relations.epoch, round(time.time() * 1e6), windows)
 
     def put_out_of_nothing(self, query: str, member: Member | None = None) -> None:
         """Has what a query or a member puts out of no rows put out: it began when its streams had ended."""

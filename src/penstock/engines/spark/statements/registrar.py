@@ -30,7 +30,7 @@ from penstock.engines.spark.ingest.feeder import Feed
 from penstock.engines.spark.ingest.relations import Relations
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.distributing import Distributor
-from penstock.engines.spark.results.one_time import window_us
+from penstock.engines.spark.results.full_windows import FullWindows, put_out
 from penstock.engines.spark.results.places import ResultPlaces
 from penstock.engines.spark.results.reading import Reading
 from penstock.engines.spark.results.sinks.base import Sink
@@ -144,9 +144,6 @@ class Registrar:
         for query in asked.altered:
             self._plans.shaped(query)
         queries = list(asked.created.values())
-        for query in queries:
-            if query.one_time:
-                window_us(query)
         templates, rates = self._plans.templates, ground.rates
         return admitted(queries, ground.running, templates, rates, ground.since, ground.estimates)
 
@@ -262,7 +259,7 @@ class Registrar:
                 )
             hosts.append(host)
             self.outputs.open(query, own.get(query.name))
-            self._note_one_time(query)
+            self._note_windows(query)
         self._plans.admit(found)
         for name, members in found.members.items():
             for query_name, _ in members:
@@ -286,9 +283,10 @@ class Registrar:
         self._coordinator.charging.charges.forget(name)
         self.outputs.forget(name)
 
-    def _note_one_time(self, query: Query) -> None:
-        if query.one_time:
-            self._coordinator.results.one_time[query.name] = window_us(query)
+    def _note_windows(self, query: Query) -> None:
+        windows = FullWindows.of(query)
+        if windows is not None:
+            self._coordinator.results.ending[query.name] = windows
 
     def _effect(self, one: Step, sinks: Mapping[str, Sink]) -> None:
         if one.after is one.before:  # IF EXISTS, IF NOT EXISTS, or nothing was to be changed
@@ -458,7 +456,7 @@ class Registrar:
         """Places of results; those where files cannot be renamed now, and the files that were staged."""
         for query in queries:
             self.outputs.open(query)
-            self._note_one_time(query)
+            self._note_windows(query)
         for base in self._coordinator.shared.bases():
             self.outputs.distributor.open_former(base)
         for delivery in self.catalog.sinks.values():
@@ -502,7 +500,8 @@ class Registrar:
         """What has its time, and a cut as the policy wants it, whatever was under way."""
         for query in queries:
             self._stop_in_time(query)
-            if query.one_time and stood.lives.get(query.name, {}).get("rows"):
+            most = query.most_windows
+            if most is not None and put_out(stood.lives.get(query.name, {}))[0] >= most:
                 self.stop(query.name, drain=False)
         self._divide()
         if stood.queries:
