@@ -162,3 +162,24 @@ def test_looking_leaves_nothing_in_the_working_directory(
 ) -> None:
     httpx.get(f"{url}/")
     assert not list(tmp_path_factory.getbasetemp().rglob(".nicegui"))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/graph",
+        "/new",
+        "/streams",
+        "/streams/s",
+        "/register",
+        "/scheduler",
+        "/queries/q",
+        "/experiments",
+    ],
+)
+def test_while_the_engine_is_away_every_page_says_so(token: tuple[str, str, Path], path: str) -> None:
+    url, text, _ = token
+    answered = httpx.get(f"{url}{path}", cookies={"penstock_token": text}, timeout=PATIENCE_S)
+    assert answered.status_code == 200
+    assert "the engine is starting" in answered.text.lower()

@@ -11,6 +11,8 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from nicegui import ui
 
+from penstock.errors import AccessError, PenstockError
+from penstock.server.channel.link import EngineAwayError
 from penstock.web.access.visitor import RefusedError, Visitor, Visitors
 from penstock.web.live.looks import Live
 from penstock.web.pages import (
@@ -28,6 +30,7 @@ from penstock.web.pages import (
     streams,
 )
 from penstock.web.parts.elements import empty, panel, sentence
+from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame
 
 Show = Callable[[Visitor, Live, Request], Awaitable[None]]
@@ -68,8 +71,17 @@ def _register(path: str, title: str, show: Show, visitors: Visitors, live: Live)
             return RedirectResponse("/sign-in")
         try:
             await show(visitor, live, request)
-        except RefusedError as error:
-            ui.context.client.content.clear()
-            with frame(visitor, live, path, title), panel():
-                empty("This page cannot be shown now", sentence(error))
+        except AccessError:  # the token was revoked meanwhile
+            return RedirectResponse("/sign-in")
+        except PenstockError as error:
+            _not_now(visitor, live, path, title, error)
         return None
+
+
+def _not_now(visitor: Visitor, live: Live, path: str, title: str, error: PenstockError) -> None:
+    """Why a page cannot be shown; if it is because the engine is away, it comes by itself later."""
+    ui.context.client.content.clear()
+    with frame(visitor, live, path, title), panel():
+        empty("This page cannot be shown now", sentence(error))
+    if isinstance(error, EngineAwayError) or (isinstance(error, RefusedError) and error.status == 503):
+        follow(live, lambda: ui.navigate.reload() if live.status is not None else None)

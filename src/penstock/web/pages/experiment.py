@@ -56,6 +56,8 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
             text("span", f"{first['paper']}, {figure_words(first['figure'])}")
             text("span", first["id"], "tag")
         where.style("margin: -8px 0 16px")
+        if rights := forbidden(visitor, Role.OPERATOR):
+            text("p", f"To run it, {rights}.", "muted small").style("margin-bottom: 16px")
         with panel() as going, box("line"):
             bar = attributes(Element("progress"), max="1", aria_label="Progress")
             how = text("span", "", "muted").props("role=status")

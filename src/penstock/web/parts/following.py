@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from nicegui import core, ui
 
+from penstock.errors import PenstockError
 from penstock.web.live.looks import Live
 
 
@@ -18,6 +19,8 @@ def follow(live: Live, look: Callable[[], Awaitable[None] | None]) -> None:
                 try:
                     if (going := look()) is not None:
                         await going
+                except PenstockError:
+                    pass  # the engine went away, or somebody's token did: the frame says so
                 except Exception as error:  # one look of many: the next may be better
                     core.app.handle_exception(error)
                 await live.look()

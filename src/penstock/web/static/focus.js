@@ -10,9 +10,12 @@
   const can = (one) => one.isConnected && !one.disabled && one.tabIndex >= 0 && one.checkVisibility({ visibilityProperty: true });
   const controls = () => [...(document.querySelector("dialog[open]") ?? document).querySelectorAll(CONTROLS)];
 
+  // A browser takes it from what was hidden only after the next picture.
+  const isLost = (one) => !one || one === document.body || one.disabled || !one.checkVisibility({ visibilityProperty: true });
+
   function hand() {
     awaited = false;
-    if (!last || !document.hasFocus() || (document.activeElement !== document.body && !document.activeElement?.disabled)) return;
+    if (!last || !document.hasFocus() || !isLost(document.activeElement)) return;
     const known = last;
     if (!can(known)) {
       // From what was there before it, if it is there no more.
