@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from penstock.engines.sim.draws import Floats
 from penstock.experiments.on_spark.comparing import Beside, Comparison, overall
 from penstock.experiments.on_spark.scenario import COMPARED
 from penstock.experiments.on_spark.sweeping import Outcomes
@@ -53,8 +54,13 @@ def over_points(
         axes.set(xlabel=xlabel, ylabel=label)
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
-    panels[0].legend(fontsize="small")
+    _legend(figure, panels[0])
     figure.suptitle(title)
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """Beside the panels, where it hides nothing."""
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper", fontsize="small")
 
 
 def _lines(axes: Axes, rows: Sequence[Row], measure: str, point: str, side: str, factor: float) -> None:
@@ -98,28 +104,35 @@ def _bars(axes: Axes, rows: Sequence[Row], measure: str, point: str, side: str, 
     )
 
 
-def over_time(outcomes: Outcomes, title: str, figure: Figure) -> None:
+def over_time(measured: Outcomes, predicted: Outcomes, title: str, figure: Figure) -> None:
     """Two panels: rows that wait, and results so far, second by second; one point's sides."""
     memory, results = figure.subplots(1, 2)
-    for number, ((point, side), runs) in enumerate(outcomes.items()):
-        label = f"{side}, {point}" if point else side
-        _series(memory, [run.memory_bytes / 1e3 for run in runs], label, f"C{number}")
-        _series(results, [run.rows_so_far for run in runs], label, f"C{number}")
+    for number, ((point, side), runs) in enumerate(measured.items()):
+        label, said = f"{side}, {point}" if point else side, predicted[point, side]
+        _series(memory, [run.memory_bytes / 1e3 for run in runs], label, number)
+        _series(memory, [run.memory_bytes / 1e3 for run in said], None, number, dashed=True)
+        _series(results, [run.rows_so_far for run in runs], None, number)
+        _series(results, [run.rows_so_far for run in said], None, number, dashed=True)
     memory.set(xlabel="seconds", ylabel="rows that wait (kB)")
     results.set(xlabel="seconds", ylabel="results so far")
     for axes in (memory, results):
         axes.set_ylim(bottom=0)
         axes.grid(alpha=0.3)
-    memory.legend(fontsize="small")
+    _legend(figure, memory)
     figure.suptitle(title)
 
 
 def _series(
-    axes: Axes, runs: Sequence[np.ndarray[tuple[int, ...], np.dtype[np.float64]]], label: str, color: str
+    axes: Axes, runs: Sequence[Floats], label: str | None, number: int, *, dashed: bool = False
 ) -> None:
-    for number, values in enumerate(runs):
+    for place, values in enumerate(runs):
         axes.plot(
-            np.arange(len(values)), values, color=color, alpha=0.8, label=label if number == 0 else None
+            np.arange(len(values)),
+            values,
+            "--" if dashed else "-",
+            color=f"C{number}",
+            alpha=0.6 if dashed else 0.9,
+            label=label if place == 0 else None,
         )
 
 

@@ -179,7 +179,12 @@ def figure_6_7(settings: Settings, found: Found) -> Reproduced:
     pairs = (("segment", "simplified-segment"), ("simplified-segment", "path-capacity"))
     claims = [below(found, "mean_memory_bytes", *pair, "figure 6.7", "runs") for pair in pairs]
     rows = found.rows(MEASURES, "burst", "policy")
-    draw = partial(charts.over_time, found.measured, "MavStream, figure 6.7 on Spark: memory under bursts")
+    draw = partial(
+        charts.over_time,
+        found.measured,
+        found.predicted,
+        "MavStream, figure 6.7 on Spark: memory under bursts",
+    )
     faster = QUICK_FASTER if settings.quick else FASTER
     notes = (
         *_notes(found),
