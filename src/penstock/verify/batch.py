@@ -6,6 +6,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.engines.spark.engine import Engine
+from penstock.engines.spark.functions.registry import use_this_python
 from penstock.verify.functions import BatchFunctions
 
 
@@ -26,6 +27,8 @@ def evaluate(
     session.conf.set("spark.sql.shuffle.partitions", "2")
     for name, table in tables.items():
         session.createDataFrame(table).createOrReplaceTempView(f"`{name}`")
+    if functions:
+        use_this_python(session)
     for name, function in (functions or {}).items():
         session.udf.register(name, function)
     return {name: session.sql(sql).toArrow() for name, sql in queries.items()}

@@ -106,11 +106,11 @@ class Functions:
     def _worker(self, function: PythonFunction) -> worker.Worker:
         confined = self._roots is not None and function.target is not None
         return worker.Worker(
-            function.name,
+            function.name.rpartition(".")[2],  # as its namespace calls it
             function.target,
             self._body(function),
-            [_arrow(type_) for type_ in function.takes],
-            _arrow(function.returns),
+            [arrow_type(type_) for type_ in function.takes],
+            arrow_type(function.returns),
             aggregate=function.aggregate,
             timeout_s=function.timeout_s,
             memory_bytes=function.memory_bytes,
@@ -126,14 +126,11 @@ class Functions:
 
     def _begin(self) -> None:
         """What the session needs before its first function."""
-        if self._begun:
-            return
-        self._begun = True
-        for name, value in SETTINGS.items():
-            self._session.conf.set(name, value)
-        if is_local(self._session) and "PYSPARK_PYTHON" not in os.environ:
-            # Spark would take the first python3 of the path, which need not be the one that runs.
-            self._session.conf.set("spark.sql.execution.pyspark.python", sys.executable)
+        if not self._begun:
+            self._begun = True
+            for name, value in SETTINGS.items():
+                self._session.conf.set(name, value)
+            use_this_python(self._session)
 
     def _search_paths(self) -> list[str]:
         """On this machine also where this program finds its modules, next to its script above all."""
@@ -143,6 +140,12 @@ class Functions:
         if not is_local(self._session):
             return ours
         return [*ours, *(os.path.abspath(path) for path in sys.path if not path.endswith(".zip"))]
+
+
+def use_this_python(session: SparkSession) -> None:
+    """On this machine workers are of the Python that runs; Spark would take the first python3 of the path."""
+    if is_local(session) and "PYSPARK_PYTHON" not in os.environ:
+        session.conf.set("spark.sql.execution.pyspark.python", sys.executable)
 
 
 def _pickled(name: str, body: Callable[..., Any]) -> bytes:
@@ -162,5 +165,6 @@ def _spark_type(text: str) -> DataType:
     return struct.fields[0].dataType
 
 
-def _arrow(text: str) -> pa.DataType:
+def arrow_type(text: str) -> pa.DataType:
+    """What Arrow calls a type of SQL."""
     return to_arrow_type(_spark_type(text), timezone="UTC")

@@ -65,7 +65,7 @@ class Worker:
 
     def __call__(self, *columns: pa.Array) -> pa.Array:
         pa.array([None])  # imports pandas, if that is there, which is not the function's time
-        given = [_cast(column, wanted) for column, wanted in zip(columns, self.takes, strict=True)]
+        given = [self._taken(column, wanted) for column, wanted in zip(columns, self.takes, strict=True)]
         watch = self._watch()
         with watch.noted():
             function, kind = self._loaded(watch)
@@ -160,10 +160,10 @@ class Worker:
     def _rows(self, columns: list[pa.Array]) -> list[tuple[Any, ...]]:
         """The arguments of each call; of an aggregate lists, one for each parameter."""
         if not self.aggregate:
-            return list(zip(*(column.to_pylist() for column in columns), strict=True))
+            return list(zip(*(column.to_pylist(maps_as_pydicts="strict") for column in columns), strict=True))
         fields = columns[0].type.value_type
         names = [fields.field(place).name for place in range(fields.num_fields)]
-        groups = columns[0].to_pylist()
+        groups = columns[0].to_pylist(maps_as_pydicts="strict")
         return [tuple([row[name] for row in group or ()] for name in names) for group in groups]
 
     def _by_batches(
@@ -184,6 +184,13 @@ class Worker:
                     "it must be one for each"
                 )
             yield part
+
+    def _taken(self, column: pa.Array, wanted: pa.DataType) -> pa.Array:
+        """A column of the type that the function takes."""
+        try:
+            return _cast(column, wanted)
+        except pa.ArrowException as error:
+            raise FunctionFailure(f"{self._named} takes {wanted}: {_said(error)}") from error
 
     def _result(self, found: Any) -> pa.Array:
         try:
@@ -227,7 +234,13 @@ def _files_of(module: str) -> Iterator[tuple[str, str]]:
 def _cast(column: pa.Array, wanted: pa.DataType) -> pa.Array:
     """A column of the type that the function takes; whole numbers may become fractions."""
     column = _whole(column)
-    return column if column.type == wanted else column.cast(wanted, safe=pa.types.is_decimal(wanted))
+    if column.type == wanted:
+        return column
+    if not pa.types.is_decimal(wanted):
+        return column.cast(wanted, safe=False)
+    if pa.types.is_integer(column.type):  # Arrow would refuse a type that has no room for all of them
+        column = column.cast(pa.decimal256(76, wanted.scale))
+    return column.cast(wanted)  # which fails for one that has too many digits
 
 
 def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
