@@ -58,6 +58,15 @@ def test_policies_cut_it_as_the_notes_say(policy: str, units: int) -> None:
     assert len(cut) == units
 
 
+def test_a_root_is_a_segment_of_its_own_where_large_results_count_as_memory() -> None:
+    def units(policy: str, result_bytes: float) -> int:
+        graph = merge(Graph(), [query(1000, result_bytes=result_bytes)])
+        return len(parse(POLICIES[policy]).cut.cut(graph, Estimates(initial_estimates(graph))))
+
+    assert [units(policy, 110.0) for policy in ("segment", "segment, results count")] == [5, 5]
+    assert [units(policy, 150.0) for policy in ("segment", "segment, results count")] == [5, 6]
+
+
 def test_every_policy_meets_the_same_rows_and_puts_out_as_many_results() -> None:
     outcomes = [run(Trial(policy, 3, IDLE, rows=300, window=1000)) for policy in POLICIES]
     assert len({int(outcome.results_per_s.sum()) for outcome in outcomes}) == 1

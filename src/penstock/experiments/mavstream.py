@@ -26,6 +26,8 @@ BURST_RATES = ((0.0, 40.0), (150.0, 80.0), (200.0, 40.0), (300.0, 80.0), (350.0,
 #: machine. With the costs assumed here they are a tenth of what it can do; ten times slower they are all.
 BURST_COSTS = (1.0, 10.0)
 
+#: More than what the join frees: only then does it matter whether results count as memory.
+WIDE_RESULT_BYTES = 150.0
 FOUR = ("round-robin", "path-capacity", "simplified-segment", "segment")
 MEASURES = ("mean_latency_s", "max_memory_bytes", "throughput_std")
 #: Figure 6.6: standard deviation of the output per second, by policy and rows per second.
@@ -92,7 +94,31 @@ def memory(settings: Settings, size: Size | None = None) -> Report:
     ]
     claims.append(_growing(outcomes, "max_memory_bytes", "maximum memory", "6.3"))
     draw = partial(charts.over_rates, rows, "max_memory_bytes")
-    return Report("mavstream-memory", PAPER, settings.seed, rows, claims, draw, _notes(size))
+    notes = (*_notes(size), _of_roots(settings, size))
+    return Report("mavstream-memory", PAPER, settings.seed, rows, claims, draw, notes)
+
+
+def _of_roots(settings: Settings, size: Size) -> str:
+    """The release capacity of a root in two readings, where results are so large that it matters."""
+    rate = size.rates[len(size.rates) // 2]
+    readings = ("segment", "segment, results count")
+    trials = [
+        Trial(policy, seed, ((0.0, rate),), size.rows, WINDOW_ROWS, result_bytes=WIDE_RESULT_BYTES)
+        for policy in readings
+        for seed in range(settings.seed, settings.seed + size.seeds)
+    ]
+    runs = run_all(run, trials, settings.progress)
+    leave, count = (
+        mean(one.max_memory_bytes for trial, one in zip(trials, runs, strict=True) if trial.policy == policy)
+        for policy in readings
+    )
+    return (
+        "The release capacity of a root is (in − out · s) / c in the thesis (4.1.3), whose results count as "
+        "memory; where paths are cut here, they leave, and it is in / c. With the sizes above both readings "
+        f"cut alike, as with all results below 117 bytes. With {WIDE_RESULT_BYTES:g} bytes the root is a "
+        f"segment of its own as the thesis has it: at {rate:g} rows per second {count / 1e3:,.1f} kB of "
+        f"maximum memory where results count, {leave / 1e3:,.1f} kB where they leave."
+    )
 
 
 def throughput(settings: Settings, size: Size | None = None) -> Report:

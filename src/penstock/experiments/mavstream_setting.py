@@ -43,6 +43,7 @@ POLICIES: Mapping[str, str] = {
     "path-capacity": f"path-capacity(tau={TAU}, seconds={QUANTUM_S})",
     "simplified-segment": f"simplified-segment(gamma={GAMMA}, tau={TAU}, seconds={QUANTUM_S})",
     "segment": f"segment(tau={TAU}, seconds={QUANTUM_S})",
+    "segment, results count": f"segment(tau={TAU}, seconds={QUANTUM_S}, results=True)",
 }
 
 
@@ -82,6 +83,7 @@ class Trial:
     rows: int
     window: int
     slower: float = 1.0
+    result_bytes: float = RESULT_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,13 @@ class Outcome:
     memory_bytes: Floats
 
 
-def query(window: int, slower: float = 1.0) -> Query:
+def query(window: int, slower: float = 1.0, result_bytes: float = RESULT_BYTES) -> Query:
     """Two operator paths that meet at the join: six operators."""
     sides = tuple(_side(stream, slower) for stream in STREAMS)
     width = Window.rows(window)
     joined = Estimate(slower * JOIN_S, SELECTIVITIES["join"], PROJECTED_BYTES, JOINED_BYTES)
     join = PlanNode(Join("x = right_x", width, width), sides, name="join", estimate=joined)
-    last = Estimate(slower * OUTPUT_S, SELECTIVITIES["output"], JOINED_BYTES, RESULT_BYTES)
+    last = Estimate(slower * OUTPUT_S, SELECTIVITIES["output"], JOINED_BYTES, result_bytes)
     return Query("home", PlanNode(Project((Column("x", "x"),)), (join,), name="output", estimate=last))
 
 
@@ -120,7 +122,7 @@ def run(trial: Trial) -> Outcome:
     rng = np.random.default_rng(trial.seed)
     arrivals = {stream: _arrivals(trial, rng) for stream in STREAMS}
     workload = Workload(arrivals, dispatch_s=DISPATCH_S, seed=trial.seed)
-    home = query(trial.window, trial.slower)
+    home = query(trial.window, trial.slower, trial.result_bytes)
     known = workload.estimates(merge(Graph(), [home]))
     papers = Estimates(known.operators, known.rates)  # the thesis' formulas have no fixed part
     simulation = Simulation([home], workload, POLICIES[trial.policy], estimates=papers, watch_memory=True)

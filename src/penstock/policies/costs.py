@@ -49,13 +49,15 @@ def release_capacity(estimate: Estimate) -> float:
     return freed / max(estimate.cost_s, 1e-12)
 
 
-def memory_estimate(graph: Graph, estimates: Estimates, name: str) -> Estimate:
+def memory_estimate(graph: Graph, estimates: Estimates, name: str, *, results: bool = False) -> Estimate:
     """The operator's estimate with, as its selectivity, the rows that stay in memory for other operators.
 
-    A result that leaves takes none, so at a root nothing stays; of a split every port that is read counts.
+    A result that leaves takes none, so at a root nothing stays, unless `results` count as well, as in the
+    thesis' equation; of a split every port that is read counts.
     """
     estimate = estimates.of(name)
-    kept = sum(estimate.yield_of(port.output) for port in _ports(graph.edges[name]))
+    edges = (*graph.edges[name], *graph.sinks[name]) if results else graph.edges[name]
+    kept = sum(estimate.yield_of(port.output) for port in _ports(edges))
     return replace(estimate, selectivity=kept, ports=())
 
 

@@ -16,6 +16,7 @@ from penstock.policies.cuts.fused import FusedCut
 from penstock.policies.cuts.latency_chart import LatencyChartCut
 from penstock.policies.cuts.memory_chart import MemoryChartCut
 from penstock.policies.cuts.operator import OperatorCut
+from penstock.policies.cuts.segment import SegmentCut
 from penstock.policies.cuts.simplified_segment import SimplifiedSegmentCut
 from penstock.policies.cuts.stall_avoiding import StallAvoidingCut
 from penstock.policies.fitting import CUTS, AnyCut, MemoryCut, ReleaseCut, WholeCut
@@ -43,6 +44,10 @@ Rows: TypeAlias = Annotated[int | None, Field(ge=1, description="most rows one s
 Seconds: TypeAlias = Annotated[float | None, Field(gt=0, description="seconds one operator runs per step")]
 Tau: TypeAlias = Annotated[int, Field(ge=0, description="τ: rows that must wait before a unit is eligible")]
 Gamma: TypeAlias = Annotated[float, Field(gt=0, lt=1, description="γ: release ratio that still joins")]
+Results: TypeAlias = Annotated[
+    bool,
+    Field(description="whether a root's results count as memory where paths are cut, as in the thesis"),
+]
 Beta: TypeAlias = Annotated[float, Field(ge=0, le=1, description="β: 0 serves response time, 1 freshness")]
 Popularity: TypeAlias = Annotated[bool, Field(description="a weight counts once for each subscriber")]
 OperatorWeights: TypeAlias = Annotated[
@@ -143,6 +148,7 @@ def segment(
     seconds: Seconds = None,
     fixed_cost: FixedCost = True,
     cut: ReleaseCut = "segment",
+    results: Results = False,
 ) -> Policy:
     """The segment that frees most bytes per second.
 
@@ -155,7 +161,7 @@ def segment(
     cutter, objective = CUTS[cut]
     return Policy(
         "",
-        cutter,
+        SegmentCut(results) if cut == "segment" else cutter,
         ReleaseCapacity(),
         Quantum(rows, seconds),
         tau,
@@ -165,7 +171,12 @@ def segment(
 
 
 def simplified_segment(
-    gamma: Gamma = 0.5, tau: Tau = 0, rows: Rows = None, seconds: Seconds = None, fixed_cost: FixedCost = True
+    gamma: Gamma = 0.5,
+    tau: Tau = 0,
+    rows: Rows = None,
+    seconds: Seconds = None,
+    fixed_cost: FixedCost = True,
+    results: Results = False,
 ) -> Policy:
     """Segments, but at most two per path: a little more memory for a little less latency.
 
@@ -177,7 +188,7 @@ def simplified_segment(
     """
     return Policy(
         "",
-        SimplifiedSegmentCut(gamma),
+        SimplifiedSegmentCut(gamma, results),
         ReleaseCapacity(),
         Quantum(rows, seconds),
         tau,

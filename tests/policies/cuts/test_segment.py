@@ -6,11 +6,12 @@ from itertools import pairwise, permutations
 
 from hypothesis import given, settings
 
-from penstock.model.estimates import Estimates
+from penstock.model.estimates import Estimate, Estimates
 from penstock.model.graph import Graph
 from penstock.policies.costs import memory_estimate, release_capacity
 from penstock.policies.cuts.base import operator_paths
 from penstock.policies.cuts.segment import SegmentCut
+from penstock.policies.cuts.simplified_segment import SimplifiedSegmentCut
 from tests.policies.cuts.builders import graph_of, names, releasing
 from tests.strategies import graphs
 
@@ -65,3 +66,16 @@ def test_a_path_is_broken_exactly_where_release_does_not_rise(drawn: tuple[Graph
 
 def release(graph: Graph, estimates: Estimates, name: str) -> float:
     return release_capacity(memory_estimate(graph, estimates, name))
+
+
+def test_what_a_root_puts_out_counts_as_in_the_thesis_if_that_is_asked_for() -> None:
+    graph = graph_of({"join": "s", "top": "join"})
+    wide = Estimate(0.001, 1.0, in_bytes=100, out_bytes=150)
+    estimates = Estimates({"join": Estimate(0.001, 1.0, in_bytes=50, out_bytes=80), "top": wide})
+
+    assert names(SegmentCut().cut(graph, estimates)) == ["join+top"]  # results leave, so the root frees 100
+    assert names(SegmentCut(results=True).cut(graph, estimates)) == ["join", "top"]
+    assert names(SimplifiedSegmentCut().cut(graph, releasing(graph, join=10, top=30))) == ["join+top"]
+    both = Estimates({"join": Estimate(0.001, 1.0, in_bytes=80, out_bytes=50), "top": wide})
+    assert names(SimplifiedSegmentCut().cut(graph, both)) == ["join+top"]
+    assert names(SimplifiedSegmentCut(results=True).cut(graph, both)) == ["join", "top"]

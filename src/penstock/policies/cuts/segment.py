@@ -17,7 +17,8 @@ from penstock.policies.cuts.base import operator_paths, pruned
 class SegmentCut:
     """Segment: an operator that frees memory faster than the one before it joins that one.
 
-    Paths share what lies above a join or a union; a segment that another equals or contains is dropped.
+    Paths share what lies above a join or a union; a segment that another equals or contains is dropped. With
+    `results`, what a root puts out counts as memory, as in the thesis; else it leaves, and takes none.
 
     Paper:      MavStream 2004, 4.1.3.1 and 5.1.5
     Equation:   next joins current iff release(next) > release(current), release = (in − out·s) / c
@@ -27,10 +28,13 @@ class SegmentCut:
     Cost:       O(sum of path lengths)
     """
 
+    results: bool = False
+
     def cut(self, graph: Graph, estimates: Estimates) -> Cut:
         """The segments of all operator paths, pruned."""
         release = {
-            name: release_capacity(memory_estimate(graph, estimates, name)) for name in graph.operators
+            name: release_capacity(memory_estimate(graph, estimates, name, results=self.results))
+            for name in graph.operators
         }
         return pruned(graph, (part for path in operator_paths(graph) for part in _segments(path, release)))
 

@@ -20,7 +20,8 @@ from penstock.policies.cuts.base import operator_paths, pruned
 class SimplifiedSegmentCut:
     """Simplified segment: the lower operators that free memory at a like rate, then all the rest.
 
-    An operator that frees nothing ends the first segment, since a ratio to it means nothing.
+    An operator that frees nothing ends the first segment, since a ratio to it means nothing. With `results`,
+    what a root puts out counts as memory, as in the thesis; else it leaves, and takes none.
 
     Paper:      MavStream 2004, 4.1.4.1
     Equation:   the first goes on while release(current) > 0 and release(next) / release(current) > γ
@@ -31,11 +32,13 @@ class SimplifiedSegmentCut:
     """
 
     gamma: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    results: bool = False
 
     def cut(self, graph: Graph, estimates: Estimates) -> Cut:
         """One or two segments of each operator path, pruned."""
         release = {
-            name: release_capacity(memory_estimate(graph, estimates, name)) for name in graph.operators
+            name: release_capacity(memory_estimate(graph, estimates, name, results=self.results))
+            for name in graph.operators
         }
         paths = operator_paths(graph)
         return pruned(graph, (part for path in paths for part in self._segments(path, release)))
