@@ -88,7 +88,14 @@ def test_a_whole_statement_is_taken_apart() -> None:
 
 
 @pytest.mark.parametrize(
-    "sql", ["SELECT a FROM s", "CREATE", "CREATE VIEW v AS SELECT a FROM s;", "create query"]
+    "sql",
+    [
+        "SELECT a FROM s",
+        "CREATE",
+        "CREATE VIEW v AS SELECT a FROM s;",
+        "create query",
+        "CREATE CONTINUOUS QUERY q WITH (stop = '5 windows') AS SELECT count(*) AS n FROM s [RANGE 1 s];",
+    ],
 )
 def test_what_is_no_whole_query_stays_as_it_is(sql: str) -> None:
     assert taken_apart(sql) is None

@@ -86,7 +86,10 @@ def placed(refusal: str) -> dict[str, Any]:
 
 
 def taken_apart(sql: str) -> tuple[str, dict[str, Any]] | None:
-    """The SELECT of a whole CREATE QUERY, and what a form says of the rest; None if it is anything else."""
+    """The SELECT of a whole CREATE QUERY, and what a form says of the rest; None if it is anything else.
+
+    No field of the form says after how many windows a query ends.
+    """
     if not re.match(r"\s*CREATE\b", sql, re.IGNORECASE):
         return None
     try:
@@ -96,6 +99,8 @@ def taken_apart(sql: str) -> tuple[str, dict[str, Any]] | None:
     if len(statements) != 1 or not isinstance(statements[0], CreateQuery):
         return None
     one = statements[0]
+    if one.windows:
+        return None
     wishes = {
         "latency": one.qos.latency_s,
         "memory": None if one.qos.memory_bytes is None else one.qos.memory_bytes / 1e6,
