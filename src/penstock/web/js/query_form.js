@@ -17,10 +17,10 @@ export default {
   template: `
     <form class="query-form" aria-label="The query" @submit.prevent="send">
       <div class="form-grid">
-        <label class="field wide"><span class="label">Name</span>
-          <input class="input" v-model="form.name" autocomplete="off" spellcheck="false" placeholder="hot_rooms" maxlength="128"
-            :aria-invalid="wrong.name ? 'true' : 'false'" />
-          <span v-if="wrong.name" class="wrong" role="alert">{{ wrong.name }}</span></label>
+        <div class="field wide"><label class="label" :for="id + 'name'">Name</label>
+          <input class="input" :id="id + 'name'" v-model="form.name" autocomplete="off" spellcheck="false" placeholder="hot_rooms"
+            maxlength="128" :aria-invalid="wrong.name ? 'true' : 'false'" :aria-describedby="id + 'name-wrong'" />
+          <span v-if="wrong.name" class="wrong" role="alert" :id="id + 'name-wrong'">{{ wrong.name }}</span></div>
         <fieldset class="field plain"><legend class="label">Runs</legend>
           <span class="segments">
             <button type="button" :aria-pressed="!form.one_time ? 'true' : 'false'" @click="form.one_time = false">continuously</button>
@@ -38,7 +38,7 @@ export default {
               <select v-if="one.units" class="input" v-model="form[one.key + '_unit']" :aria-label="'Unit of ' + one.label.toLowerCase()">
                 <option v-for="(name, unit) in one.units" :value="unit">{{ name }}</option></select>
               <span v-else class="unit">{{ one.unit }}</span></span>
-            <span v-if="wrong[one.key]" class="wrong" role="alert">{{ wrong[one.key] }}</span>
+            <span v-if="wrong[one.key]" class="wrong" role="alert" :id="id + one.key + 'hint'">{{ wrong[one.key] }}</span>
             <span v-else class="hint" :id="id + one.key + 'hint'">{{ one.hint }}</span>
           </div>
         </div>
