@@ -129,7 +129,7 @@ async def _asked(visitor: Visitor, method: str, path: str) -> None:
     try:
         await visitor.ask(method, path)
     except RefusedError as error:
-        say(str(error), bad=True)
+        say(sentence(error), bad=True)
 
 
 def _content(one: Mapping[str, Any], drawn: bytes | None) -> None:

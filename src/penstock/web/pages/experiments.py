@@ -12,7 +12,7 @@ from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.experiments.rows import board
 from penstock.web.live.looks import Live
-from penstock.web.parts.elements import say, text
+from penstock.web.parts.elements import say, sentence, text
 from penstock.web.parts.experiments import LOOK_S, ExperimentBoard
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
@@ -34,7 +34,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
         try:
             await visitor.post(f"/experiments/{named(id_)}/run")
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
         await look()
 
     async def cancel(id_: str) -> None:
@@ -42,7 +42,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
             await visitor.ask("DELETE", f"/experiments/{named(id_)}/run")
             say(f"{id_} is cancelled")
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
         await look()
 
     with frame(visitor, live, "/experiments", "Experiments"):

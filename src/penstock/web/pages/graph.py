@@ -83,7 +83,7 @@ async def show(visitor: Visitor, live: Live, request: Request) -> None:
             try:
                 await view.look(at_once=at_once)
             except RefusedError as error:
-                say(str(error), bad=True)
+                say(sentence(error), bad=True)
                 return
             appear()
             if view.key != before:

@@ -246,7 +246,7 @@ class QueryPage:
                     return
         except RefusedError as error:
             self._follows = followed or where == "follow"
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
             return
         self._follows = "page" not in news
         self._results.take(news)

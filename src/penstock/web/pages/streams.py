@@ -9,7 +9,7 @@ from fastapi import Request
 from penstock.server.security.roles import Role
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.live.looks import Live
-from penstock.web.parts.elements import box, empty, link, panel, say, text
+from penstock.web.parts.elements import box, empty, link, panel, say, sentence, text
 from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
 from penstock.web.parts.permits import forbidden
@@ -35,7 +35,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
             await visitor.ask("PATCH", f"/streams/{named(name)}", {"options": options})
             say(f"{name}: {per_s:,g} rows/s from now on")
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
         await look()
         board.settled(name)
 

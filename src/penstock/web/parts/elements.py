@@ -11,6 +11,8 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
+from penstock.web.queries.forms import placed
+
 AnyElement = TypeVar("AnyElement", bound=Element)
 
 
@@ -245,8 +247,8 @@ def empty(title: str, words: str) -> Element:
 
 
 def sentence(error: Exception) -> str:
-    """What an error says, as people write it."""
-    words = str(error).strip().rstrip(".")
+    """What an error says, as people write it; of SQL that nobody here has written, no place."""
+    words = placed(str(error))["message"].strip().rstrip(".")
     return f"{words[:1].upper()}{words[1:]}."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.web.access.visitor import RefusedError, Visitor, named
-from penstock.web.parts.elements import Choice, attributes, box, button, panel, say, text
+from penstock.web.parts.elements import Choice, attributes, box, button, panel, say, sentence, text
 
 
 class GrantPanel:
@@ -71,7 +71,7 @@ class GrantPanel:
         try:
             await self._visitor.ask(method, f"/streams/{named(stream)}/grants/{named(reader)}")
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
             return
         words = (
             f"may read {stream}"

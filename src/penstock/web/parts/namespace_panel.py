@@ -8,7 +8,7 @@ from typing import Any
 from penstock.web.access.rights import LIMITS, NamespaceRow, limits_asked, limits_filled, namespace_row
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.parts.confirming import confirmation
-from penstock.web.parts.elements import Sheet, TextField, attributes, box, button, panel, say, text
+from penstock.web.parts.elements import Sheet, TextField, attributes, box, button, panel, say, sentence, text
 from penstock.web.parts.tables import DataTable
 
 Done = Callable[[], Awaitable[None]]
@@ -60,7 +60,7 @@ class NamespacePanel:
                 await self._visitor.ask("DELETE", f"/namespaces/{named(name)}")
                 say(f"Namespace {name} is gone")
             except RefusedError as error:
-                say(str(error), bad=True)
+                say(sentence(error), bad=True)
             await self._done()
 
         words = "It has to be empty: its queries and streams dropped, its tokens revoked."

@@ -8,7 +8,18 @@ from typing import Any
 from nicegui import ui
 
 from penstock.web.access.visitor import RefusedError, Visitor, named
-from penstock.web.parts.elements import Check, Field, Sheet, TextArea, TextField, box, button, say, text
+from penstock.web.parts.elements import (
+    Check,
+    Field,
+    Sheet,
+    TextArea,
+    TextField,
+    box,
+    button,
+    say,
+    sentence,
+    text,
+)
 from penstock.web.queries.facts import DOABLE, WISHES, asked, changes, mistaken
 
 Done = Callable[[], Awaitable[None]]
@@ -73,7 +84,7 @@ class QueryControls:
         try:
             await self._visitor.post(f"{self._path}/{what}", body)
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
             return
         say(f"The query is {said}.")
         await self._done()
@@ -87,7 +98,7 @@ class QueryControls:
         try:
             await self._visitor.ask("DELETE", self._path)
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
             return
         ui.navigate.to("/")
 

@@ -6,7 +6,7 @@ from nicegui import ui
 
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.parts.confirming import confirmation
-from penstock.web.parts.elements import button, link, say
+from penstock.web.parts.elements import button, link, say, sentence
 from penstock.web.parts.permits import disable
 
 
@@ -19,13 +19,13 @@ def stream_controls(visitor: Visitor, stream: str, *, pushed: bool, why: str) ->
             await visitor.post(f"{path}/end")
             say(f"{stream} has ended")
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
 
     async def dropped() -> None:
         try:
             await visitor.ask("DELETE", path)
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
             return
         ui.navigate.to("/streams")
 

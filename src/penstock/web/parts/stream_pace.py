@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from penstock.web.access.visitor import RefusedError, Visitor, named
-from penstock.web.parts.elements import TextField, box, button, panel, say, text
+from penstock.web.parts.elements import TextField, box, button, panel, say, sentence, text
 from penstock.web.parts.permits import disable
 from penstock.web.parts.streams import RateSlider
 from penstock.web.streams.stream_rows import moment, pace_change, pace_of, pace_words
@@ -52,7 +52,7 @@ class StreamPace:
             say(f"{self._name}: {per_s:,g} rows/s from now on")
             self._changed(dict(self._known))
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
         pace = pace_of(self._known)
         self._slider.take(pace.per_s if pace else None)
         self._words.text = pace_words(pace)

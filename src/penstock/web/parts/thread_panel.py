@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.parts.confirming import confirmation
-from penstock.web.parts.elements import Choice, Sheet, TextField, box, button, panel, say, text
+from penstock.web.parts.elements import Choice, Sheet, TextField, box, button, panel, say, sentence, text
 from penstock.web.parts.permits import disable
 from penstock.web.parts.policy_panel import disable_again
 from penstock.web.scheduler.policy_forms import THREADS, names_in
@@ -108,7 +108,7 @@ class ThreadPanel:
         try:
             await self._visitor.ask("DELETE", f"/partitions/{named(name)}")
         except RefusedError as error:
-            say(str(error), bad=True)
+            say(sentence(error), bad=True)
         await self._reload()
 
     async def _reload(self) -> None:

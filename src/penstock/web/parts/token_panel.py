@@ -9,7 +9,18 @@ from typing import Any
 from penstock.web.access.rights import ROLES, TokenRow, token_rows
 from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.parts.confirming import confirmation
-from penstock.web.parts.elements import Choice, Sheet, TextField, attributes, box, button, panel, say, text
+from penstock.web.parts.elements import (
+    Choice,
+    Sheet,
+    TextField,
+    attributes,
+    box,
+    button,
+    panel,
+    say,
+    sentence,
+    text,
+)
 from penstock.web.parts.tables import DataTable
 
 Done = Callable[[], Awaitable[None]]
@@ -68,7 +79,7 @@ class TokenPanel:
                 await self._visitor.ask("DELETE", f"/tokens/{named(row.id)}")
                 say(f"The token for {row.name} counts no more")
             except RefusedError as error:
-                say(str(error), bad=True)
+                say(sentence(error), bad=True)
             await self._done()
 
         sheet = confirmation(f"Revoke the token for {row.name}?", words, "Revoke it", revoke)
