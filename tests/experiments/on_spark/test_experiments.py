@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from penstock.errors import ExperimentError
@@ -181,3 +182,22 @@ def test_selectivities_are_those_that_queries_were_made_with() -> None:
 def test_joins_by_equality_and_by_a_range_are_read() -> None:
     for join in pipes_decoupling.CONDITIONS:
         assert len(learned(pipes_decoupling.statements(join)).graph.queries) == 1
+
+
+def test_a_rate_that_falls_in_the_sources_thread_and_not_behind_a_queue_is_as_published(
+    tmp_path: Path,
+) -> None:
+    falling = pipes_decoupling.Watched(np.array([1000.0] * 5 + [300.0] * 5), 0.0)
+    kept = pipes_decoupling.Watched(np.full(10, 1000.0), 5e6)
+    runs = {
+        (join, queue): kept if queue else falling
+        for join in pipes_decoupling.CONDITIONS
+        for queue in (False, True)
+    }
+    report = pipes_decoupling.figure_6(QUICK, runs).report
+    assert [claim.state for claim in report.claims] == ["held"] * 4
+    assert "from 1000/s to 300/s in the end, first below it after 5 s" in report.claims[0].measured
+    assert [row["input_rate"] for row in report.rows[:2]] == [1000.0, 300.0]
+    assert save(report, tmp_path).exists()
+    turned = {(join, queue): runs[join, not queue] for join, queue in runs}
+    assert {claim.state for claim in pipes_decoupling.figure_6(QUICK, turned).report.claims} == {"not held"}

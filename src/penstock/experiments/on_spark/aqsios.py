@@ -95,7 +95,7 @@ def with_selectivities(learned: Learned) -> Learned:
         else one
         for name, one in learned.estimates.operators.items()
     }
-    return replace(learned, estimates=replace(learned.estimates, operators=known), rehearsed={})
+    return replace(learned, estimates=replace(learned.estimates, operators=known))
 
 
 def row_seconds(learned: Learned) -> float:
@@ -143,9 +143,9 @@ def _at(load: float, policies: Mapping[str, str], seed: int, row_s: float, *, qu
 
 def _swept(settings: Settings, spark: Session, trials: Callable[..., Sequence[Trial]]) -> Found:
     with Rig(spark, statements(Pace.measured(spark)), warm=()) as rig:  # all policies' steps are the same
-        learned = with_selectivities(rig.learn(("fcfs",), _LESSONS))
+        learned = with_selectivities(rig.learn(Scenario({}, "fcfs", "gts"), _LESSONS))
         mine = partial(trials, row_s=row_seconds(learned), quick=settings.quick)
-        return sweep(rig, mine, settings, settings.seeds(1 if settings.quick else 2), learned)
+        return sweep(rig, mine, settings, settings.seeds(1 if settings.quick else 2), lambda _: learned)
 
 
 def utilization(settings: Settings, spark: Session) -> Reproduced:

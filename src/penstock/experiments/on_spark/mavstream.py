@@ -17,7 +17,7 @@ from penstock.experiments import mavstream_setting as thesis
 from penstock.experiments.on_spark import charts
 from penstock.experiments.on_spark.comparing import name_of
 from penstock.experiments.on_spark.noise import grows
-from penstock.experiments.on_spark.rig import REHEARSED, Rig
+from penstock.experiments.on_spark.rig import Rig
 from penstock.experiments.on_spark.scenario import COLUMNS, Scenario, in_ticks
 from penstock.experiments.on_spark.sweeping import Found, Reproduced, Trial, below, report, sweep
 from penstock.experiments.on_spark.work import Pace, Session
@@ -117,8 +117,7 @@ def _over_rates(settings: Settings, spark: Session) -> Found:
 def _swept(settings: Settings, spark: Session, trials: Callable[[int], Sequence[Trial]]) -> Found:
     seeds = settings.seeds(1 if settings.quick else 2)
     with Rig(spark, statements(Pace.measured(spark)), fill=(WINDOW_ROWS, WINDOW_S)) as rig:
-        by_side = {trial.side: trial.scenario for trial in trials(REHEARSED)}  # at the last of the rates
-        return sweep(rig, trials, settings, seeds, rig.rehearse([*by_side.values()]))
+        return sweep(rig, trials, settings, seeds, lambda mine: rig.rehearse([mine[-1].scenario]))
 
 
 def latency(settings: Settings, spark: Session) -> Reproduced:

@@ -33,8 +33,8 @@ _TICK_S = 0.1
 #: Input rates are told for stretches of so many seconds.
 BUCKET_S = 5
 #: Values of both streams, and how Spark is to join them: by equality it hashes, by a range it compares all.
-VALUES = {"hash": 100_000, "nested loops": 10_000}
-CONDITIONS = {"hash": "x.k = y.k", "nested loops": "x.k <= y.k AND x.k >= y.k"}
+VALUES = {"hash": 100_000, "nested-loops": 10_000}
+CONDITIONS = {"hash": "x.k = y.k", "nested-loops": "x.k <= y.k AND x.k >= y.k"}
 STREAMS = ("left", "right")
 _PATIENCE_S = 300.0
 

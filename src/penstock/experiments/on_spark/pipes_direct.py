@@ -94,8 +94,13 @@ def direct(settings: Settings, spark: Session) -> Reproduced:
     """Figure 7: time over the number of elements."""
     sizes = QUICK_ELEMENTS if settings.quick else ELEMENTS
     with Rig(spark, statements(), workers=WORKERS, make=numbers) as rig:
-        learned = rig.rehearse([_scenario(REHEARSAL, kind) for kind in SIDES.values()])
-        found = sweep(rig, lambda _seed: over_elements(sizes), settings, _seeds(settings), learned)
+        found = sweep(
+            rig,
+            lambda _seed: over_elements(sizes),
+            settings,
+            _seeds(settings),
+            lambda mine: rig.rehearse([_scenario(REHEARSAL, mine[0].scenario.scheduling)]),
+        )
     return figure_7(settings, found)
 
 
@@ -115,8 +120,13 @@ def _of_queries(trial: Trial, settings: Settings, spark: Session) -> Found:
     """One trial, whose queries need an engine of their own."""
     apart = trial.side != "shared" and trial.point > 1
     with Rig(spark, statements(trial.point), workers=WORKERS, make=numbers, apart=apart) as rig:
-        learned = rig.rehearse([trial.scenario], REHEARSALS)
-        return sweep(rig, lambda _seed: [trial], unseen(settings), [settings.seed], learned)
+        return sweep(
+            rig,
+            lambda _seed: [trial],
+            unseen(settings),
+            [settings.seed],
+            lambda _: rig.rehearse([trial.scenario], REHEARSALS),
+        )
 
 
 def _seeds(settings: Settings) -> Sequence[int]:

@@ -6,8 +6,7 @@ each other. `comparing` holds predictions against what was measured then.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from penstock.control.thread_plans import Group, ThreadPlan
 from penstock.engines.sim.engine import Simulation
@@ -24,19 +23,14 @@ from penstock.plan.sharing import merge
 class Learned:
     """What was found on Spark: queries as they run, estimates, and how long a row takes to a queue.
 
-    `rehearsed` are the estimates of a run that was scheduled in the same way. What a step of a unit costs
-    before its first row and what a row costs are fitted together, so those of different runs do not go with
-    each other; and where steps run at once, each takes longer.
+    Estimates are best of a run that was scheduled in the same way, shortly before. What a step of a unit
+    costs before its first row and what a row costs are fitted together, so those of different runs do not go
+    with each other; where steps run at once, each takes longer; and Java gets ever faster.
     """
 
     queries: tuple[Query, ...]
     estimates: Estimates
     intake_s: float = 0.0
-    rehearsed: Mapping[tuple[str, str], Estimates] = field(default_factory=dict)
-
-    def of(self, scenario: Scenario) -> Estimates:
-        """From a run that was scheduled in the same way if there was one, else the last."""
-        return self.rehearsed.get(scenario.how, self.estimates)
 
     @property
     def graph(self) -> Graph:
@@ -46,7 +40,7 @@ class Learned:
 
 def predicted(scenario: Scenario, learned: Learned) -> Outcome:
     """One run in virtual time."""
-    known = learned.of(scenario)
+    known = learned.estimates
     workload = Workload(
         scenario.arrivals,
         known.operators,

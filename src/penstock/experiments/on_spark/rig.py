@@ -7,8 +7,7 @@ some rows for its policy's jobs to be made. Rows' own times go on from run to ru
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from statistics import median
 from types import TracebackType
 
@@ -23,8 +22,9 @@ from penstock.experiments.on_spark.work import Session
 from penstock.model.estimates import Estimates
 from penstock.model.query import Query
 
-#: Rows for each stream before a run, push by push, so that its jobs are made.
-WARM = (2, 6)
+#: Rows for each stream before a run, push by push: its jobs are made, and units of which few steps are run
+#: have as many as the monitor asks for.
+WARM = (2, 8, 4)
 #: The seed of rows that do not count.
 REHEARSED = 1000
 #: Seconds of the rows' clock between two runs, in which windows of the one before close.
@@ -52,7 +52,7 @@ class Rig:
         """
         self._statements, self._warm, self._make, self._apart = statements, warm, make, apart
         self._fill_rows, self._fill_s = fill
-        self._base_s = 1_000_000.0
+        self._base_s, self._is_cold = 1_000_000.0, True
         self.engine = Engine(spark=spark, workers=workers, recuts=False)
 
     def __enter__(self) -> Rig:
@@ -73,34 +73,32 @@ class Rig:
         """The queries, in the order in which they were registered."""
         return tuple(self.engine.catalog.queries)
 
-    def learn(self, policies: Sequence[str], lessons: Sequence[int]) -> Learned:
-        """Rows for all streams under each policy, in one thread, until it is known what each unit costs."""
-        found: dict[tuple[str, str], Estimates] = {}
-        for policy in policies:
-            self.engine.use_policy(policy)
-            self.engine.use_scheduling("gts")
+    def learn(self, scenario: Scenario, lessons: Sequence[int]) -> Learned:
+        """Rows for all streams, scheduled as in that scenario, until it is known what each unit costs."""
+        self._use(scenario)
+        if self._is_cold:
             self.push_all(lessons)
-            found[policy, "gts"] = self.estimates()
-        return self._learned(found)
+            self._forget()
+        self.push_all(lessons)
+        return self._learned()
 
     def rehearse(self, scenarios: Sequence[Scenario], times: int = 1) -> Learned:
-        """The same from whole runs, whose rows are others than those that count.
-
-        One comes first of which nothing is kept: Java is cold then.
-        """
-        found: dict[tuple[str, str], Estimates] = {}
-        self.run(scenarios[0], REHEARSED)
-        self.engine.coordinator.mailbox.call(self.engine.coordinator.monitor.forget_costs)
+        """The same from whole runs, whose rows are others than those that count."""
+        if self._is_cold:
+            self.run(scenarios[0], REHEARSED)
+            self._forget()
         for scenario in scenarios:
             for number in range(times):
                 self.run(scenario, REHEARSED + number)
-            found[scenario.how] = self.estimates()
-        return self._learned(found)
+        return self._learned()
 
-    def _learned(self, found: Mapping[tuple[str, str], Estimates]) -> Learned:
-        """Estimates tell only what units of the running cut cost before their first row."""
-        fixed = {unit: fixed_s for one in found.values() for unit, fixed_s in one.fixed.items()}
-        return Learned(self.planned, replace(self.estimates(), fixed=fixed), self.intake_s(), found)
+    def _forget(self) -> None:
+        """What steps took while Java was cold."""
+        self.engine.coordinator.mailbox.call(self.engine.coordinator.monitor.forget_costs)
+        self._is_cold = False
+
+    def _learned(self) -> Learned:
+        return Learned(self.planned, self.estimates(), self.intake_s())
 
     @property
     def planned(self) -> tuple[Query, ...]:
@@ -154,7 +152,7 @@ class Rig:
             self._push_and_wait(self._base_s + np.linspace(0.0, 1.0, size), place)
             self._base_s += _BETWEEN_S
 
-    def intake_s(self, tries: int = 9) -> float:
+    def intake_s(self, tries: int = 5) -> float:
         """How long after its arrival a row is control's to schedule, when nothing else waits."""
         taken = []
         stream = next(iter(self.engine.feeds()))

@@ -41,11 +41,6 @@ class Scenario:
     workers: int = 1
 
     @property
-    def how(self) -> tuple[str, str]:
-        """How queries are scheduled: the policy, and what is done with threads."""
-        return self.policy, self.scheduling
-
-    @property
     def fed_s(self) -> float:
         """When the last row arrives."""
         return max(float(one.at_s[-1]) for one in self.arrivals.values() if one.rows)

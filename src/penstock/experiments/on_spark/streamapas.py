@@ -81,8 +81,13 @@ def _swept(settings: Settings, spark: Session, sides: Mapping[str, tuple[str, st
     with Rig(spark, statements(), workers=workers) as rig:
         trials = over_rates(sides, workers, quick=settings.quick)
         rig.push_all([2 * WINDOW_ROWS])  # of which half is selected: windows are full from then on
-        learned = rig.rehearse([trial.scenario for trial in trials])
-        return sweep(rig, lambda _seed: trials, settings, settings.seeds(_repeats(settings)), learned)
+        return sweep(
+            rig,
+            lambda _seed: trials,
+            settings,
+            settings.seeds(_repeats(settings)),
+            lambda mine: rig.rehearse([trial.scenario for trial in mine]),
+        )
 
 
 def _repeats(settings: Settings) -> int:

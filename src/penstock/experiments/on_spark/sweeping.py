@@ -1,7 +1,8 @@
 """Scenarios of one rig in turns: what each comes to on Spark, and what virtual time had said before.
 
 A trial is one scenario at one point of a figure, for one side of what is compared there. Sides take turns, in
-another order for each seed, and get the same rows.
+another order for each seed, and get the same rows. What each is predicted by is learned right before it,
+since Java gets faster and other programs come and go.
 """
 
 from __future__ import annotations
@@ -109,22 +110,27 @@ def sweep(
     trials: Callable[[int], Sequence[Trial]],
     settings: Settings,
     seeds: Sequence[int],
-    learned: Learned,
+    learn: Callable[[Sequence[Trial]], Learned],
 ) -> Found:
-    """Runs the trials of each seed; what is learned is what predictions are made of."""
+    """Runs the trials of each seed, side after side; `learn` is asked what predictions of a side stand on."""
     measured: dict[tuple[Any, str], list[Outcome]] = {}
     predictions: dict[tuple[Any, str], list[Outcome]] = {}
     done, total = 0, len(seeds) * len(trials(seeds[0]))
     for seed in seeds:
-        mine = list(trials(seed))
-        for trial in mine:  # in the figure's order
+        by_side: dict[str, list[Trial]] = {}
+        for trial in trials(seed):  # in the figure's order
+            by_side.setdefault(trial.side, []).append(trial)
             measured.setdefault((trial.point, trial.side), [])
-            predictions.setdefault((trial.point, trial.side), []).append(predicted(trial.scenario, learned))
-        for trial in in_turns(mine, seed):
+            predictions.setdefault((trial.point, trial.side), [])
+        for side in in_turns(by_side, seed):
             settings.progress(done, total)
-            measured[trial.point, trial.side].append(rig.run(trial.scenario, seed))
-            done += 1
-    settings.progress(done, total)
+            learned = learn(by_side[side])
+            for trial in by_side[side]:
+                key = trial.point, side
+                predictions[key].append(predicted(trial.scenario, learned))
+                measured[key].append(rig.run(trial.scenario, seed))
+                done += 1
+                settings.progress(done, total)
     return Found(measured, predictions, learned)
 
 
