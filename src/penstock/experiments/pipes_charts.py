@@ -104,10 +104,10 @@ def capacities(rows: Sequence[Row], figure: Figure) -> None:
         axes.grid(alpha=0.3, axis="y")
     panels[-1].set_xticks(places, [str(size) for size in sizes])
     panels[-1].set_xlabel("nodes of the graph")
-    figure.suptitle("PIPES, figure 11: capacity of units, positive above and negative below the line")
+    figure.suptitle("PIPES, figure 11: positive and negative capacity of units")
     figure.set_layout_engine("constrained")
     handles = panels[0].get_legend_handles_labels()
-    figure.legend(*handles, loc="outside lower center", ncols=len(CUT_COLORS), fontsize="small")
+    figure.legend(*handles, loc="outside right upper", fontsize="small")
 
 
 def times(rows: Sequence[Row], point: str, title: str, figure: Figure) -> None:

@@ -53,7 +53,7 @@ class Size:
 
 
 FULL = Size((1_000, 6_000, 12_000, 18_000, 24_000, 30_000), ROWS)
-QUICK = Size((1_000, 10_000, 30_000), 600)
+QUICK = Size((1_000, 10_000, 30_000), 400)
 
 
 class Found:
@@ -295,12 +295,12 @@ def _draw(found: Found, title: str, figure: Figure) -> None:
     numbers = {workers for _, workers in found.sides}
     marks = dict(zip(dict.fromkeys(name for name, _ in found.sides), "osD^v<>Px*", strict=False))
     for name, workers in found.sides:
-        points = found.values((name, workers))
+        points = {rate: mean(runs) for rate, runs in found.values((name, workers)).items()}
         label = f"{name}, {workers} worker{'s' if workers > 1 else ''}" if len(numbers) > 1 else name
         line = "--" if configuration(name).engine == "pool" else "-"
-        axes.plot(list(points), [np.mean(p) for p in points.values()], line, marker=marks[name], label=label)
+        axes.plot(*zip(*points.items(), strict=True), line, marker=marks[name], label=label)
     axes.set(xlabel="rows a minute of each generator", ylabel="mean latency of a result (µs)")
     axes.set_title(f"StreamAPAS, {title}")
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(0, 1.08 * max(mean(runs) for side in found.sides for runs in found.values(side).values()))
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize="small")
