@@ -31,7 +31,7 @@ def with_identities(tree: exp.Expr, functions: Mapping[str, PythonFunction]) -> 
     if not any(_meant(call, known) for call in calls):
         return tree
     tree = tree.copy()
-    for call in list(tree.find_all(exp.Anonymous)):
+    for call in reversed(list(tree.find_all(exp.Anonymous))):  # what is within another comes first
         function = _meant(call, known)
         if function is None:
             continue
