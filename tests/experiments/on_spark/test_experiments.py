@@ -22,7 +22,7 @@ from penstock.experiments.on_spark import (
     streamapas,
 )
 from penstock.experiments.on_spark.catalogue import EXPERIMENTS, find
-from penstock.experiments.on_spark.predicting import Learned
+from penstock.experiments.on_spark.predicting import Learned, predicted
 from penstock.experiments.on_spark.sweeping import Found, Reproduced, Trial
 from penstock.experiments.on_spark.work import Pace
 from penstock.experiments.report import Settings
@@ -163,6 +163,14 @@ def test_no_two_queries_of_aqsios_share_anything() -> None:
     graph = learned(AQSIOS).graph
     assert len(graph.queries) == aqsios.QUERIES
     assert all(len(graph.users[name]) == 1 for name in graph.operators)
+
+
+def test_all_is_done_with_the_last_step_whenever_the_last_alarm_is() -> None:
+    known = learned(streamapas.statements())
+    first, *_ = streamapas.over_rates(streamapas.configurations(), 3, quick=True)
+    assert "chain-flush(limit_s=4.0)" in first.scenario.policy
+    run = predicted(first.scenario, known)
+    assert first.scenario.fed_s < run.finish_s < first.scenario.fed_s + 4.0
 
 
 def test_a_row_of_a_stream_takes_what_all_its_queries_do() -> None:
