@@ -55,6 +55,7 @@ def _check_name(at: Cursor, name: str, here: Span) -> None:
 
 
 def _parameters(at: Cursor, name: str) -> tuple[Field, ...]:
+    opening = at.here
     if not at.take("("):
         raise at.error(f"function '{name}' has no parameters; write CREATE FUNCTION {name} (x TYPE, …)")
     found: list[Field] = []
@@ -69,7 +70,9 @@ def _parameters(at: Cursor, name: str) -> tuple[Field, ...]:
     if not at.take(")"):
         raise at.unexpected("',' or ')'")
     if not found:
-        raise at.error(f"function '{name}' has no parameters; write out what is the same for all rows")
+        raise at.error(
+            f"function '{name}' has no parameters; write out what is the same for all rows", opening
+        )
     return tuple(found)
 
 

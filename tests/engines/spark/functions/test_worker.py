@@ -14,6 +14,7 @@ import pytest
 from pyspark import cloudpickle
 
 from penstock.engines.spark.functions.worker import CLOSING, LIMIT, OPENING, FunctionFailure, Worker
+from penstock.engines.spark.session import spark_errors
 
 MODULES = Path(__file__).parent / "modules"
 
@@ -157,6 +158,10 @@ def _first_only(x: pa.Array) -> pa.Array:
 def test_a_long_value_is_cut_short() -> None:
     said = failure(worker("faulty:raises", [pa.string()]), pa.array(["x" * 1000]))
     assert said.endswith(", at ('" + "x" * 38 + "…)")
+
+
+def test_what_surrounds_a_reason_is_what_errors_of_spark_are_searched_for() -> None:
+    assert (OPENING, CLOSING, LIMIT) == (spark_errors.OPENING, spark_errors.CLOSING, spark_errors.LIMIT)
 
 
 # --- limits ---
