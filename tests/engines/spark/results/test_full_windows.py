@@ -136,7 +136,8 @@ def whole(rows: list[dict[str, Any]], after_us: int, most: int, *, pairs: bool) 
     """The rows of the first windows that began after that time."""
 
     def began(one: dict[str, Any]) -> int:
-        us: int = round((one["at" if pairs else "until"] - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1e6)
+        since_1970 = one["at" if pairs else "until"] - datetime(1970, 1, 1, tzinfo=UTC)
+        us: int = round(since_1970.total_seconds() * 1e6)
         return us // 10_000_000 * 10_000_000 if pairs else us - 10_000_000
 
     starts = sorted({began(one) for one in rows if began(one) > after_us})[:most]
