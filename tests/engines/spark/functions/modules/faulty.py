@@ -55,7 +55,7 @@ def grows(x: float) -> int:
 
 def keeps(x: float) -> int:
     """Each call is modest."""
-    kept.append(bytearray(12_000_000))
+    kept.append(bytearray(10_000_000))
     return len(kept)
 
 
