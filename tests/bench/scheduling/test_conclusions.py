@@ -37,7 +37,7 @@ def test_a_sample_is_what_came_while_the_run_lasted() -> None:
         one.latencies.add(np.full(100, latency_s))
         one.stale_s += 2.0 if chain is chains[0] else 1.0
         after[chain.name] = one
-    found = Run(4.0, 5.0, 1000, trace(), before, after, steps=20, step_s=5.0, most_bytes=200.0)
+    found = Run(4.0, 5.0, 1000, trace(), before, after, steps=20, step_s=5.0, most_bytes=200.0, byte_s=450.0)
     made = policies.sampled("fcfs", 1, found, chains, workers=2, units=20)
     assert made.mean_latency_s == pytest.approx(0.2)
     assert made.p95_latency_s == pytest.approx(0.3, rel=0.1)
@@ -49,7 +49,7 @@ def test_a_sample_is_what_came_while_the_run_lasted() -> None:
 
 
 def drift_sample(*, recut: bool) -> drift.Sample:
-    found = Run(4.0, 4.0, 1000, trace(), {}, {}, steps=20, step_s=5.0, most_bytes=200.0)
+    found = Run(4.0, 4.0, 1000, trace(), {}, {}, steps=20, step_s=5.0, most_bytes=200.0, byte_s=450.0)
     return drift.sampled(0, 2.0, found, recut=recut)
 
 
