@@ -60,6 +60,7 @@ ROOMS = {
         "session",
         "functions",
         "storage",
+        "rows",
         "operators",
         "ingest",
         "steps",

@@ -64,6 +64,14 @@ app.command()(operators)
 app.command()(sql)
 
 
+class Ways(StrEnum):
+    """How steps are run."""
+
+    by_size = "by-size"
+    in_hand = "in-hand"
+    at_large = "at-large"
+
+
 class Format(StrEnum):
     """What results can be written as."""
 
@@ -83,6 +91,10 @@ Master = Annotated[
     typer.Option(
         metavar="URL", help="The Spark to run on, as spark://host:7077; else $MASTER or this machine."
     ),
+]
+Steps = Annotated[
+    Ways | None,
+    typer.Option(help="How steps are run: in the driver's hand, at large by many tasks, or by size."),
 ]
 Prune = Annotated[bool, typer.Option("--prune", help="Drop what the files do not have.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only say what would change; needs no Spark.")]
@@ -270,6 +282,7 @@ def run(
     ] = False,
     prune: Prune = False,
     dry_run: DryRun = False,
+    steps: Steps = None,
     master: Master = None,
     conf: Conf = None,
     data: Data = None,
@@ -298,6 +311,7 @@ def run(
         memory=memory,
         keep_log=keep_log,
         prune=prune,
+        steps=None if steps is None else steps.value,
         master=master,
         conf=conf or (),
         err=err,

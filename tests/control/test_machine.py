@@ -33,14 +33,16 @@ from penstock.control.events import (
     TimestampAdvanced,
     WeightChanged,
 )
+from penstock.control.large_steps import IN_HAND, LargeSteps
 from penstock.control.lifecycle import State
+from penstock.control.log import VERSION, Header, event_line, header_line, replay
 from penstock.control.machine import Control
 from penstock.control.thread_plans import Group, ThreadPlan
 from penstock.errors import ControlError, PlanError, PolicyError, QueryError
 from penstock.model.batch import Batch
 from penstock.model.estimates import Estimate, Estimates
 from penstock.model.graph import Port
-from penstock.model.operators import Aggregate, Join, Select, Source, Union
+from penstock.model.operators import Aggregate, Column, Join, Select, Source, Union
 from penstock.model.qos import QoS
 from penstock.model.query import PlanNode, Query
 from penstock.model.window import Window
@@ -72,8 +74,12 @@ class Driver:
         policy: str = "fcfs",
         threads: ThreadPlan | None = None,
         first_rows: int | None = None,
+        most_rows: int | None = None,
+        large: LargeSteps = IN_HAND,
     ) -> None:
-        self.control = Control(policy, threads=threads, first_rows=first_rows)
+        self.control = Control(
+            policy, threads=threads, first_rows=first_rows, most_rows=most_rows, large=large
+        )
         self.now_s = 0.0
         self.running: dict[str, RunStep] = {}
         self.commands: list[Command] = []
@@ -608,6 +614,81 @@ class TestLatencyWishes:
         driver = Driver(query("q", select("a", stream(), 0.001), latency_s=40.0))
         driver.arrive()
         assert driver.send(QueryStopped(driver.now_s, "q", drain=True)) == ["a"]
+
+
+class TestLargeSteps:
+    """Which steps are run by many tasks, and how much those take."""
+
+    def took(self, driver: Driver, unit: str = "a") -> tuple[bool, int]:
+        """Whether a step that runs is at large, and how many rows it takes."""
+        return driver.running[unit].at_large, taken(driver, unit)
+
+    @pytest.mark.parametrize(
+        ("rows", "row_s", "expected"),
+        [
+            (500, 0.01, (True, 500)),  # five seconds in hand, half of which two cores spare
+            (500, 0.001, (False, 100)),  # half a second in hand
+            (150, 0.1, (False, 100)),  # hardly more than one step in hand takes
+        ],
+    )
+    def test_by_size_where_all_that_waits_takes_long_in_hand(
+        self, rows: int, row_s: float, expected: tuple[bool, int]
+    ) -> None:
+        large = LargeSteps("by-size", cores=2, extra_s=1.0)
+        driver = Driver(query("q", select("a", stream(), row_s)), most_rows=100, large=large)
+        driver.arrive(rows=rows)
+        assert self.took(driver) == expected
+
+    def test_on_one_core_nothing_is_spared(self) -> None:
+        large = LargeSteps("by-size", cores=1)
+        driver = Driver(query("q", select("a", stream(), 1.0)), most_rows=100, large=large)
+        driver.arrive(rows=10_000)
+        assert self.took(driver) == (False, 100)
+
+    def test_a_policy_that_says_how_much_a_step_takes_is_obeyed(self) -> None:
+        plan, large = query("q", select("a", stream(), 1.0)), LargeSteps("by-size", cores=2)
+        driver = Driver(plan, policy="fcfs(rows=50)", most_rows=100, large=large)
+        driver.arrive(rows=10_000)
+        assert self.took(driver) == (False, 50)
+
+    def test_who_asks_for_latency_gets_short_steps(self) -> None:
+        large = LargeSteps("by-size", cores=2)
+        queries = query("q", select("a", stream(), 0.01), latency_s=4.0)
+        driver = Driver(queries, most_rows=100, large=large)
+        driver.arrive(rows=10_000)
+        assert not self.took(driver)[0]
+
+    def test_a_setting_forces_either(self) -> None:
+        for way, at_large in (("in-hand", False), ("at-large", True)):
+            driver = Driver(query("q", select("a", stream(), 0.01)), most_rows=100, large=LargeSteps(way))
+            driver.arrive(rows=500)
+            assert self.took(driver) == (at_large, 100)
+
+    def test_what_needs_its_rows_in_one_place_is_never_run_by_many_tasks(self) -> None:
+        sequence = Aggregate((), (Column("m", "percentile_approx(v, 0.5)"),), Window.seconds(10))
+        ordered = Union(ordered=True)
+        below = (stream(), stream("r"))
+        nodes = {
+            "sequence": PlanNode(sequence, (stream(),), name="a", estimate=Estimate(1.0, 1.0)),
+            "ordered": PlanNode(ordered, below, name="a", estimate=Estimate(1.0, 1.0)),
+            "function": PlanNode(Select("f@1(v) > 0"), (stream(),), name="a", estimate=Estimate(1.0, 1.0)),
+        }
+        for kind, node in nodes.items():
+            driver = Driver(query("q", node), policy="fifo", large=LargeSteps("at-large"))
+            units = driver.control.units.values()
+            assert [unit.may_be_large for unit in units if "a" in unit.place.unit.operators] == [False], kind
+
+    def test_replay_decides_the_same(self) -> None:
+        control = Control("fcfs", most_rows=100, large=LargeSteps("alternately"))
+        header = Header(VERSION, "fcfs", ThreadPlan(), Estimates(), 100, large=LargeSteps("alternately"))
+        lines = [header_line(header)]
+        events = [QueriesSubmitted(0.0, (CHAIN,))]
+        events += [BatchArrived(float(n), "s", batch(n, float(n))) for n in range(2)]
+        for event in events:
+            lines.append(event_line(event, control.handle(event)))
+        lines.append(event_line(done := StepFinished(3.0, 1, 1.0), control.handle(done)))
+        assert any(b'"at_large":true' in line for line in lines)
+        replay(lines)
 
 
 class TestThreads:

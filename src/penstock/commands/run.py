@@ -30,6 +30,7 @@ from penstock.errors import EngineError
 from penstock.explain.quantities import rate_text
 from penstock.model.operators import Source
 from penstock.model.qos import Judgement, Verdict, overall
+from penstock.model.scheduling import Way
 from penstock.sql.binding.catalog import Catalog, Stream
 from penstock.sql.text.quantities import rough_seconds, seconds, shown_bytes, shown_seconds, size_bytes
 
@@ -188,6 +189,7 @@ def run_files(
     memory: str,
     keep_log: bool,
     prune: bool,
+    steps: Way | None,
     master: str | None,
     conf: Sequence[str],
     err: Console,
@@ -212,6 +214,7 @@ def run_files(
             policy=policy,
             workers=workers,
             memory_bytes=round(memory_bytes),
+            steps=steps,
             master=master,
             conf=settings,
             base_dir=base,

@@ -9,6 +9,7 @@ from itertools import repeat
 from typing import TypeAlias
 
 from penstock.control.dividing import Present
+from penstock.control.large_steps import LargeSteps
 from penstock.control.lifecycle import State
 from penstock.control.member_weights import MemberWeights
 from penstock.control.partitions import Partition
@@ -21,6 +22,7 @@ from penstock.errors import ControlError
 from penstock.model.estimates import Estimates
 from penstock.model.graph import Edge, Graph, Port
 from penstock.model.scheduling import REST
+from penstock.plan.at_large import runs_at_large
 from penstock.policies.apart import MemberFacts
 from penstock.policies.costs import input_rates, unit_cost
 from penstock.policies.gains import Gains, Served
@@ -43,7 +45,9 @@ class Board:
         most_rows: int | None,
         most_bytes: float,
         first_rows: int | None,
+        large: LargeSteps,
     ) -> None:
+        self.large = large
         self.graph = Graph()
         self.policy = policy
         self.threads = threads
@@ -200,6 +204,7 @@ class Board:
         self._serial += 1
         ordered = any(self.graph.is_ordered(edge.reader) for edge in place.entries)
         unit = UnitState(self._serial, place, ordered=ordered, oracle=self.oracle)
+        unit.may_be_large = self.may_be_large(place)
         ports = dict.fromkeys(edge.port for edge in place.entries)
         unit.readers = tuple(
             self._new_reader(
@@ -211,6 +216,10 @@ class Board:
         )
         unit.sole = unit.readers[0] if len(unit.readers) == 1 and not ordered else None
         return unit
+
+    def may_be_large(self, place: UnitPlace) -> bool:
+        """Whether a unit there can ever run at large."""
+        return self.large.way != "in-hand" and runs_at_large(self.graph, place.unit.operators)
 
     def _new_reader(self, reader: Reader, before: dict[Edge, Reader], begins: Begins) -> Reader:
         """A reader goes on where one of its edges was read before; a new one begins with the next batch."""

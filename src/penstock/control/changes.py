@@ -12,6 +12,7 @@ from penstock.control.alarms import Alarms
 from penstock.control.board import Board
 from penstock.control.commands import Command, QueryEnded, QueryFailed, QueryStarted, Recut, Settled
 from penstock.control.dividing import divide
+from penstock.control.large_steps import LargeSteps
 from penstock.control.recutting import another_cut_pays
 from penstock.control.restoring import check_restored
 from penstock.control.switching import Change, Switch, begin
@@ -64,11 +65,14 @@ class Changes:
         alarms: Alarms,
         *,
         first_rows: int | None,
+        large: LargeSteps,
         recuts: bool,
     ) -> None:
         self._has_oracle = oracle is not None
         self._alarms = alarms
-        self.board = Board(self.parse(policy), threads, estimates, oracle, most_rows, most_bytes, first_rows)
+        self.board = Board(
+            self.parse(policy), threads, estimates, oracle, most_rows, most_bytes, first_rows, large
+        )
         self.threads_asked = threads
         self._recuts = recuts  # whether the graph is cut anew as estimates drift
         self._recut_s = float("-inf")  # when it was last thought about whether another cut would be better

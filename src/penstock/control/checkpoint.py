@@ -435,6 +435,7 @@ def _new_unit(control: Control, one: UnitPoint) -> UnitState:
         reader.claimed, reader.claimed_rows = stood.claimed, stood.claimed_rows
         reader.rows_read = stood.rows_read
     unit.sole = unit.readers[0] if len(unit.readers) == 1 and not one.ordered else None
+    unit.may_be_large = board.may_be_large(place)
     unit.seat, unit.order, unit.state = one.seat, one.order, State(one.state)
     unit.broken, unit.step, unit.failures = one.broken, one.step, one.failures
     unit.spare_s, unit.debt_s, unit.pending = one.spare_s, one.debt_s, one.pending

@@ -26,6 +26,7 @@ class RunStep(msgspec.Struct, frozen=True, tag=True):
     unit: int
     worker: int
     takes: tuple[Take, ...]
+    at_large: bool = False
 
 
 class Commit(msgspec.Struct, frozen=True, tag=True):

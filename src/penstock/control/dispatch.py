@@ -19,6 +19,7 @@ from penstock.control.threads import ThreadScheduler
 from penstock.control.units import STEP_SHARE, UnitState
 from penstock.errors import ControlError
 from penstock.policies.costs import input_rates, load
+from penstock.policies.quantum import Quantum
 
 #: Seconds that a step may take under HMTS, where others count on a worker being free again soon; a step is
 #: not preempted, so that is what bounds their waiting.
@@ -154,14 +155,19 @@ class Dispatcher:
                 quantum = at_most(quantum, unit.rows_within(LONG_STEP_S))
         if unit.latency_s is not None:
             quantum = at_most(quantum, unit.rows_within(STEP_SHARE * unit.latency_s))
-        takes = unit.take(quantum)
+        large = self._board.large
+        at_large = large.chosen(unit, step)
+        if at_large and large.way == "by-size":
+            takes = unit.take(Quantum(large.most_rows), large.most_bytes)
+        else:
+            takes = unit.take(quantum, partition.most_bytes)
         unit.step = step
         unit.state = RUNNING
         partition.running += 1
         if partition.in_turns:
             partition.turn = unit.next_turn()
         self.running[step] = (unit, worker, takes)
-        out.append(RunStep(step, unit.index, worker, takes))
+        out.append(RunStep(step, unit.index, worker, takes, at_large))
 
     def release(self, step: int, cost_s: float, *, switching: bool) -> tuple[UnitState, tuple[Take, ...]]:
         """Frees a step's worker, and has its unit and those that waited for it looked at again."""

@@ -23,6 +23,7 @@ import msgspec
 from penstock.control.checkpoint import Checkpoint, put_back
 from penstock.control.commands import Command
 from penstock.control.events import Event, QueriesSubmitted, Recalled, Restored
+from penstock.control.large_steps import IN_HAND, LargeSteps
 from penstock.control.machine import Control
 from penstock.control.restoring import as_it_runs
 from penstock.control.standing import QueueContents
@@ -47,6 +48,7 @@ class Header(msgspec.Struct, frozen=True):
     most_bytes: float = inf
     first_rows: int | None = None
     recuts: bool = True
+    large: LargeSteps = IN_HAND
 
 
 class _Submitted(msgspec.Struct, frozen=True, tag="QueriesSubmitted"):
@@ -86,8 +88,9 @@ class EventLog:
         *,
         first_rows: int | None = None,
         recuts: bool = True,
+        large: LargeSteps = IN_HAND,
     ) -> None:
-        limits = most_rows, most_bytes, first_rows, recuts
+        limits = most_rows, most_bytes, first_rows, recuts, large
         header = Header(VERSION, policy, threads or ThreadPlan(), estimates, *limits)
         self.lines: list[bytes] = [header_line(header)]
 
@@ -186,6 +189,7 @@ def _beginning(raw: Any) -> Control:
         most_bytes=header.most_bytes,
         first_rows=header.first_rows,
         recuts=header.recuts,
+        large=header.large,
     )
     if point is not None:
         try:

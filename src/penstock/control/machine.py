@@ -20,6 +20,7 @@ from penstock.control.alarms import Alarms
 from penstock.control.changes import Changes
 from penstock.control.commands import Command, Commit
 from penstock.control.dispatch import Dispatcher
+from penstock.control.large_steps import IN_HAND, LargeSteps
 from penstock.control.lifecycle import State
 from penstock.control.partitions import Partition
 from penstock.control.queues import Queue, Reader
@@ -43,8 +44,9 @@ class Control:
 
     `most_rows` and `most_bytes` are what the engine can take in one step: no train has more, unless it is a
     single row, whatever the policy's quantum. `first_rows` bounds the first steps of a unit under HMTS, until
-    it is known what its rows cost, since a long step cannot be taken back. Without `recuts` the cut stays as
-    it is when estimates drift, for whoever wants to compare.
+    it is known what its rows cost, since a long step cannot be taken back. `large` says which steps are run
+    by many tasks: those may take more. Without `recuts` the cut stays as it is when estimates drift, for
+    whoever wants to compare.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Control:
         most_bytes: float = inf,
         first_rows: int | None = None,
         recuts: bool = True,
+        large: LargeSteps = IN_HAND,
     ) -> None:
         if most_rows is not None and most_rows < 1:
             raise ControlError(f"steps of at most {most_rows} rows: it must be at least 1")
@@ -74,6 +77,7 @@ class Control:
             most_bytes,
             alarms,
             first_rows=first_rows,
+            large=large,
             recuts=recuts,
         )
         self._changes = changes

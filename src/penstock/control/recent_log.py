@@ -120,7 +120,7 @@ class RecentLog:
 def header_of(control: Control) -> Header:
     """What another control is to be made with."""
     board = control._board
-    limits = board.most_rows, board.most_bytes, board.first_rows, control._changes._recuts
+    limits = board.most_rows, board.most_bytes, board.first_rows, control._changes._recuts, board.large
     return Header(VERSION, board.policy.text, board.threads, board.estimates, *limits)
 
 

@@ -45,6 +45,7 @@ class UnitState:
         "index",
         "is_measured",
         "latency_s",
+        "may_be_large",
         "may_wait",
         "oldest_s",
         "oracle",
@@ -77,6 +78,7 @@ class UnitState:
         self.gains = NOTHING
         self.latency_s: float | None = None  # the least that a query it serves asks for
         self.may_wait = False  # whether all of them ask for one, so that nobody minds if rows wait for more
+        self.may_be_large = False  # whether many tasks can run it at once
         self.wanted_s = float("-inf")  # what arrived until then is not to wait
         self.seat = 0  # its place among the units of its partition
         self.order = 0  # among equals the least goes first: what is nearer to a result, then by seat
@@ -186,9 +188,9 @@ class UnitState:
         """How many rows a step of so many seconds takes, or of twice its fixed cost if that is longer."""
         return max(1, int((max(seconds, 2 * self.fixed_s) - self.fixed_s) / self.cost.row_s))
 
-    def take(self, quantum: Quantum) -> tuple[Take, ...]:
+    def take(self, quantum: Quantum, most_bytes: float) -> tuple[Take, ...]:
         """Claims a train of batches of at most the quantum, the oldest first."""
-        most_rows, most_bytes = quantum.rows, self.partition.most_bytes
+        most_rows = quantum.rows
         if quantum.seconds is None:
             self.spare_s = None
         else:  # every operator of the unit runs for the quantum; a step is never mostly its fixed cost

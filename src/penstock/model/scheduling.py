@@ -10,3 +10,9 @@ Scheduling: TypeAlias = Literal["gts", "ots", "di", "pool", "owned", "hmts"]
 SCHEDULINGS: tuple[Scheduling, ...] = get_args(Scheduling)
 #: Under the last, the partition of what no other names; it may have a policy and a priority, too.
 REST = "rest"
+
+#: How steps are run: in the driver's hand, at large by many tasks, or whichever what waits is worth.
+#: `alternately` changes with each step: it is for tests.
+Way: TypeAlias = Literal["by-size", "in-hand", "at-large", "alternately"]
+#: Those that people choose among.
+WAYS: tuple[Way, ...] = ("by-size", "in-hand", "at-large")

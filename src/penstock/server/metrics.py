@@ -94,6 +94,18 @@ STREAM = (
 TOTALS = (
     Figure("penstock_engine_steps", "Steps that the engine has run.", _of("steps"), grows=True),
     Figure("penstock_engine_jobs", "Spark jobs that steps took.", _of("jobs"), grows=True),
+    Figure(
+        "penstock_engine_large_steps",
+        "Steps that many tasks ran, over files.",
+        _of("large_steps"),
+        grows=True,
+    ),
+    Figure(
+        "penstock_engine_driver_row_bytes",
+        "Bytes of rows that the driver had in its hands for steps.",
+        _of("driver_row_bytes"),
+        grows=True,
+    ),
     Figure("penstock_engine_failed_steps", "Steps that failed.", _of("failed_steps"), grows=True),
     Figure(
         "penstock_engine_step_seconds",

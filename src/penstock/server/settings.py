@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from penstock.adapt.budget import SHARE
-from penstock.model.scheduling import SCHEDULINGS, Scheduling
+from penstock.model.scheduling import SCHEDULINGS, WAYS, Scheduling, Way
 from penstock.server import setting_kinds as kinds
 from penstock.server.setting_kinds import Kind
 
@@ -125,6 +125,14 @@ class EngineSection(Section):
         int, *_setting(kinds.size(), "Rows that wait in memory; more of them wait on disk.")
     ] = 512 << 20
     train_rows: Annotated[int, *_setting(kinds.whole(1), "The most rows of one step.")] = 200_000
+    steps: Annotated[
+        Way | None,
+        *_setting(
+            kinds.choice(WAYS).optional(),
+            "How steps are run: in the driver's hand, at large by many tasks, or by size; unless it is "
+            "named, by size on this machine, and in hand elsewhere.",
+        ),
+    ] = None
     master: Annotated[
         str | None,
         *_setting(

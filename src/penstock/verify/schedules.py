@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from penstock.model.scheduling import SCHEDULINGS
+from penstock.model.scheduling import SCHEDULINGS, Way
 from penstock.policies.parsing import MAKERS, parse
 
 #: Cuts from one unit for everything to one per operator, and ranks that starve one thing or the other.
@@ -29,7 +29,7 @@ class Schedule:
 
     `switches` are made one after the other, each once a few steps are through. A first batch of a stream has
     so many rows, and each may be half again as large as all before it: so a log of any size has some batches
-    to schedule.
+    to schedule. `steps` is how they are run, in hand or at large.
     """
 
     policy: str
@@ -38,15 +38,17 @@ class Schedule:
     switch_to: str | None = None
     first_batch_rows: int = 100
     switches: tuple[Switch, ...] = ()
+    steps: Way = "by-size"
 
     def __str__(self) -> str:
         switch = f", then {self.switch_to}" if self.switch_to else ""
         more = f", {len(self.switches)} switches" if self.switches else ""
-        return f"{self.policy}{switch}, {self.train_rows:,} rows a step, {self.workers} workers{more}"
+        ways = "" if self.steps == "by-size" else f", steps {self.steps}"
+        return f"{self.policy}{switch}, {self.train_rows:,} rows a step{ways}, {self.workers} workers{more}"
 
 
 def schedules(policies: Sequence[str], seed: int) -> list[Schedule]:
-    """One run for each policy, and one that switches from one to another half-way."""
+    """One run for each policy, one that switches to another half-way, and one with steps of both ways."""
     chance = random.Random(seed)
     found = [
         Schedule(
@@ -58,7 +60,9 @@ def schedules(policies: Sequence[str], seed: int) -> list[Schedule]:
         for policy in policies
     ]
     first, second = chance.choice(policies), chance.choice(list(usable()))
-    return [*found, Schedule(first, chance.choice((500, 5_000)), 2, second)]
+    switched = Schedule(first, chance.choice((500, 5_000)), 2, second)
+    both_ways = Schedule(second, 5_000, 2, first_batch_rows=300, steps="alternately")
+    return [*found, switched, both_ways]
 
 
 def switching(count: int, seed: int) -> Schedule:

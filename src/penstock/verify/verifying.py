@@ -94,6 +94,7 @@ def scheduled(schedule: Schedule, root: Path, base_dir: Path, spark: SparkSessio
         workers=schedule.workers,
         train_rows=schedule.train_rows,
         first_batch_rows=schedule.first_batch_rows,
+        steps=schedule.steps,
         spark=spark,
         base_dir=base_dir,
         keep_log=True,

@@ -38,6 +38,7 @@ def schedules(group: int) -> list[Schedule]:
             chance.choice((1, 2, 3)),
             chance.choice(names) if number == SCHEDULES - 1 else None,
             chance.choice((60, 200, 1000)),
+            steps="alternately" if number == 1 else "by-size",
         )
         for number in range(SCHEDULES)
     ]

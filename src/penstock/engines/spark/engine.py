@@ -20,12 +20,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from penstock.adapt.budget import SHARE
+from penstock.control.large_steps import LargeSteps
 from penstock.control.machine import Control
 from penstock.control.recent_log import Excerpt
 from penstock.control.thread_plans import ThreadPlan
@@ -50,6 +51,7 @@ from penstock.engines.spark.results.sinks.files import ENCODINGS, FileSink
 from penstock.engines.spark.results.sinks.ownership import claim, release
 from penstock.engines.spark.results.sinks.subscription import ROWS as SUBSCRIPTION_ROWS
 from penstock.engines.spark.results.sinks.subscription import Subscription
+from penstock.engines.spark.rows.at_large import LargeTables, session_for
 from penstock.engines.spark.runtime.coordinator import Coordinator, Delivered
 from penstock.engines.spark.session import session
 from penstock.engines.spark.sharing.shared import SharedQueries
@@ -71,6 +73,7 @@ from penstock.engines.spark.storage.store import MEMORY_BYTES, Store
 from penstock.errors import EngineError, PenstockError, closest
 from penstock.model.functions import PythonFunction
 from penstock.model.query import Query
+from penstock.model.scheduling import WAYS, Way
 from penstock.plan import document
 from penstock.policies.registry import DEFAULT
 from penstock.sql.binding.catalog import Catalog
@@ -118,6 +121,7 @@ class Engine:
         train_rows: int = TRAIN_ROWS,
         first_batch_rows: int = MOST_ROWS,
         recuts: bool = True,
+        steps: Way | None = None,
         spark: SparkSession | None = None,
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
@@ -137,6 +141,9 @@ class Engine:
         if format not in ENCODINGS:
             known = "', '".join(ENCODINGS)
             raise EngineError(f"results cannot be written as '{format}'; choose one of '{known}'")
+        if steps is not None and steps not in get_args(Way):
+            known = "', '".join(WAYS)
+            raise EngineError(f"steps cannot be run '{steps}'; choose one of '{known}'")
         if spark is not None and (master is not None or conf):
             raise EngineError("a session that is handed in has its master and settings already")
         self._temporary = state is None
@@ -149,6 +156,7 @@ class Engine:
         self._profiling, self._published = profiling, published
         self._confinement = confinement  # what streams, tables and sinks may reach; without one, everything
         self._first_batch_rows = first_batch_rows  # of each stream; from then on batches may grow by half
+        self._asked_steps = steps
         self._recuts = recuts  # whether the graph is cut anew as estimates drift
         self._feeding = self._opened = False
         self._unlogged: list[Ticket] = []  # of rows that were pushed before the engine ran
@@ -211,6 +219,7 @@ class Engine:
             first_rows=FIRST_ROWS,
             most_bytes=TRAIN_BYTES,
             recuts=self._recuts,
+            large=LargeSteps(self._steps, self._spark.sparkContext.defaultParallelism),
         )
         self._coordinator = Coordinator(
             control,
@@ -226,6 +235,7 @@ class Engine:
             tell=self._tell,
             profiling=self._profiling,
             profiles=Jobs(self._session, self._root / "profiles", self._functions),
+            large=LargeTables(session_for(self._spark, session.SETTINGS), self._store),
         )
         self._feeder = Feeder(
             self._store,
@@ -262,6 +272,11 @@ class Engine:
             self._confined(),
         )
         self._registrar.restore()
+
+    @property
+    def _steps(self) -> Way:
+        """How steps are run: tasks on other machines may not see the files that they would have to read."""
+        return self._asked_steps or ("by-size" if session.is_local(self._spark) else "in-hand")
 
     def confine(self, confinement: Confinement | None) -> None:
         """What new streams, tables, sinks and functions may reach from now on; what there is goes on."""

@@ -46,6 +46,7 @@ def make_engine(
         workers=asked.workers,
         memory_bytes=asked.memory,
         train_rows=asked.train_rows,
+        steps=asked.steps,
         master=asked.master,
         conf=asked.conf,
         profiling=asked.profiling,

@@ -12,6 +12,18 @@ from dataclasses import dataclass
 from penstock.sql.expressions.aggregate_call import AggregateCall
 from penstock.sql.typing.types import orderable, parse
 
+#: Approximations: beyond some number of rows, what they forget depends on what came before it. (HyperLogLog
+#: sketches count how often they change, theta sketches have the threshold of when they were last full.)
+IN_SEQUENCE = frozenset(
+    [
+        *("percentile_approx", "approx_percentile", "histogram_numeric"),
+        *("approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine"),
+        *("hll_sketch_agg", "hll_union_agg", "theta_sketch_agg", "theta_union_agg"),
+        *("tuple_sketch_agg_double", "tuple_sketch_agg_integer"),
+        *("tuple_union_agg_double", "tuple_union_agg_integer"),
+    ]
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Order:

@@ -30,6 +30,8 @@ from penstock.engines.spark.operators.base import (
 )
 from penstock.engines.spark.operators.join import StreamJoin
 from penstock.engines.spark.operators.join_state import MOST_PIECES
+from penstock.engines.spark.rows.base import Rows, Stored
+from penstock.engines.spark.rows.in_hand import InHand, table_of
 from penstock.engines.spark.storage.records import OperatorState
 from penstock.engines.spark.storage.store import Ref
 from penstock.model.operators import Join, Source, widened
@@ -120,15 +122,22 @@ class Tables:
 
     held: dict[str, pa.Table] = field(default_factory=dict)
 
-    def put(self, table: pa.Table) -> Ref:
+    def put(self, rows: Rows, *bounded: str) -> Stored | None:
+        bounds = rows.bounds(*bounded)
+        if bounds is None:
+            return None
+        table = table_of(rows)
         ref = Ref(f"table-{len(self.held)}", table.num_rows, table.nbytes)
         self.held[ref.name] = table
-        return ref
+        return Stored(ref, bounds)
 
-    def get(self, ref: Ref) -> pa.Table:
-        return self.held[ref.name]
+    def get(self, ref: Ref) -> Rows:
+        return InHand(self.held[ref.name])
 
-    def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:  # noqa: ARG002
+    def members(self, roster: str | None) -> Rows:  # noqa: ARG002
+        raise AssertionError("a join asks for no members")
+
+    def run(self, released: Released, inputs: Mapping[str, Rows]) -> Rows:  # noqa: ARG002
         raise AssertionError("a join needs no job of its own")
 
 
@@ -168,7 +177,9 @@ def in_turns(
 def advanced(join: StreamJoin, steps: Sequence[Step], tools: Tables) -> Iterator[Advance]:
     state = OperatorState()
     for step in steps:
-        arrived = {slot: table(rows, "xy"[slot]) for slot, rows in enumerate(step.rows) if rows or slot == 1}
+        arrived = {
+            slot: InHand(table(rows, "xy"[slot])) for slot, rows in enumerate(step.rows) if rows or slot == 1
+        }
         advance = join.advance(state, arrived, step.marks, tools)
         assert len(advance.releases) <= 1
         yield advance
@@ -185,9 +196,9 @@ def meant(join: StreamJoin, release: Release) -> Counter[Pair]:
     released = join.released(release.variant)
     assert set(release.tables) == set(released.inputs)
     for name, columns in released.inputs.items():
-        assert tuple(release.tables[name].schema.names) == columns
+        assert tuple(release.tables[name].columns) == columns
     left, right = (
-        release.tables[name].to_pylist() if name in release.tables else []
+        table_of(release.tables[name]).to_pylist() if name in release.tables else []
         for name in ("left_rows", "right_rows")
     )
     hops = join.join.left is not None and join.join.left.hop is not None
@@ -378,7 +389,7 @@ def test_the_state_stays_small_however_long_the_streams_go_on(kind: str, type_: 
         assert all(len(advance.state.of(piece.role)) <= MOST_PIECES for piece in pieces)
         assert len(advance.state.numbers) < 20 + 4 * len(pieces)
         most_rows = max(most_rows, sum(piece.ref.rows for piece in pieces))
-        sent = [rows.num_rows for release in advance.releases for rows in release.tables.values()]
+        sent = [rows.count() for release in advance.releases for rows in release.tables.values()]
         most_sent = max(most_sent, sum(sent))
     # The longest windows hold 7 s, of 3 rows a second and side; outer joins keep rows for twice as long, and
     # up to half of a table may be dead.
@@ -412,7 +423,7 @@ def test_only_rows_that_new_ones_can_meet_go_into_the_job() -> None:
         Step(([Row(99, "a", 0)], []), (UNKNOWN, UNKNOWN)),
     ]
     _, near, far = advanced(join, steps, tools)
-    assert near.releases[0].tables["right_rows"]["y"].to_pylist() == [8, 10, 12, 14]
+    assert table_of(near.releases[0].tables["right_rows"])["y"].to_pylist() == [8, 10, 12, 14]
     assert not far.releases
 
 
@@ -446,7 +457,7 @@ def test_the_watermark_waits_for_all_times_of_a_row_that_has_several() -> None:
     )
     tools = Tables()
     first = join.advance(OperatorState(), {}, (20 * SECOND, 20 * SECOND), tools)
-    second = join.advance(first.state, {0: rows}, (33 * SECOND, 33 * SECOND), tools)
+    second = join.advance(first.state, {0: InHand(rows)}, (33 * SECOND, 33 * SECOND), tools)
     assert second.mark == 20 * SECOND  # `born` is behind the watermark, which says nothing of it
     assert join.advance(second.state, {}, (35 * SECOND, 35 * SECOND), tools).mark == 35 * SECOND
 
@@ -467,9 +478,9 @@ def quick(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.set(name, value)
 
 
-def executed(spark: SparkSession, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
+def executed(spark: SparkSession, released: Released, tables: Mapping[str, Rows]) -> pa.Table:
     for name, rows in tables.items():
-        spark.createDataFrame(rows).createOrReplaceTempView(name)
+        spark.createDataFrame(table_of(rows)).createOrReplaceTempView(name)
     return spark.sql(released.sql).toArrow()
 
 
@@ -539,7 +550,7 @@ def test_epochs_are_the_later_of_both(quick: SparkSession) -> None:
     left = table([Row(1, "a", 0), Row(1, "b", 1)], "x").append_column("__epoch", pa.array([3, 4]))
     right = table([Row(2, "a", 0)], "y").append_column("__epoch", pa.array([7]))
     right = right.append_column("__now", pa.array([0]))
-    advance = join.advance(OperatorState(), {0: left, 1: right}, (END, END), Tables())
+    advance = join.advance(OperatorState(), {0: InHand(left), 1: InHand(right)}, (END, END), Tables())
     (release,) = advance.releases
     made = executed(quick, join.released(release.variant), release.tables)
     assert tuple(made.schema.names) == output.columns

@@ -26,8 +26,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Protocol
 
-import pyarrow as pa
-
+from penstock.engines.spark.rows.base import Rows, Stored
 from penstock.engines.spark.storage.records import OperatorState
 from penstock.engines.spark.storage.store import Ref
 from penstock.model.schema import Schema
@@ -69,10 +68,10 @@ class RowLayout:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """What can go out now: tables for the inputs of `released(variant)`."""
+    """What can go out now: rows for the inputs of `released(variant)`."""
 
     variant: str
-    tables: Mapping[str, pa.Table]
+    tables: Mapping[str, Rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,20 +94,23 @@ class Released:
 class Tools(Protocol):
     """What an operator may do between jobs."""
 
-    def put(self, table: pa.Table) -> Ref:
-        """Stores a table."""
+    def put(self, rows: Rows, *bounded: str) -> Stored | None:
+        """Stores rows, with the bounds of those columns; nothing if there are none."""
         ...
 
-    def get(self, ref: Ref) -> pa.Table:
-        """Loads a table."""
+    def get(self, ref: Ref) -> Rows:
+        """The rows of a stored table."""
         ...
 
-    def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Runs SQL over tables as a Spark job of its own."""
+    def run(self, released: Released, inputs: Mapping[str, Rows]) -> Rows:
+        """Runs SQL over rows as a Spark job of its own."""
         ...
 
-    def members(self, roster: str) -> pa.Table:
-        """The members of a shared query that see their streams end: their numbers and constants."""
+    def members(self, roster: str | None) -> Rows:
+        """The members of a shared query that see their streams end: their numbers and constants.
+
+        Of a query that is not shared, one row that stands for it.
+        """
         ...
 
 
@@ -123,7 +125,7 @@ class StatefulOperator(Protocol):
         ...
 
     def advance(
-        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, Rows], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Takes in what was remembered of each input (nothing for some), and the inputs' watermarks."""
         ...
@@ -131,11 +133,6 @@ class StatefulOperator(Protocol):
     def released(self, variant: str) -> Released:
         """How a release becomes output."""
         ...
-
-
-def quote(name: str) -> str:
-    """A name as Spark SQL reads it, whatever it is."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def micros(seconds: float) -> int:

@@ -8,10 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from penstock.engines.spark.operators.base import (
     END,
     TIME,
@@ -21,7 +17,6 @@ from penstock.engines.spark.operators.base import (
     Released,
     RowLayout,
     Tools,
-    quote,
 )
 from penstock.engines.spark.operators.grouping import (
     LATEST,
@@ -31,6 +26,8 @@ from penstock.engines.spark.operators.grouping import (
     piece_of,
     with_constants,
 )
+from penstock.engines.spark.rows.base import Rows, together
+from penstock.engines.spark.rows.expressions import Column, Not, between, less, quote
 from penstock.engines.spark.storage.records import OperatorState, Piece
 from penstock.model.operators import Aggregate
 
@@ -55,30 +52,25 @@ class CountAggregate:
         return f"SELECT {columns}, {self._at} AS {AT} FROM {rows}"
 
     def advance(
-        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, Rows], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Numbers the rows whose turn has come, and releases the windows they fill."""
         mark = marks[0]
         waiting = list(state.of("waiting"))
-        new = arrived.get(0)
-        if new is not None and new.num_rows:
-            low = pc.min(new[AT]).as_py()
-            waiting.append(Piece("waiting", tools.put(new), TIMELESS if low is None else low))
+        if 0 in arrived:
+            waiting += _to_wait(arrived[0], tools)
         count, first = state.numbers.get("count", 0), state.numbers.get("next", 0)
         numbered = list(state.of("rows"))
         if waiting and (mark >= TIMELESS or any(piece.low < mark for piece in waiting)):
             ripe, unripe = self._ripe(waiting, mark, tools)
-            waiting = []
-            if unripe.num_rows:
-                waiting = [Piece("waiting", tools.put(unripe), pc.min(unripe[AT]).as_py())]
-            if ripe.num_rows:
-                piece = piece_of(self._numbered(ripe, count), "rows", POSITION, tools)
-                assert piece is not None
+            waiting = _to_wait(unripe, tools) if unripe is not None else []
+            by = (AT, *self._order)
+            piece = piece_of(ripe.numbered(by, POSITION, count), "rows", POSITION, tools)
+            if piece is not None:
                 numbered.append(piece)
-                count += ripe.num_rows
+                count += piece.ref.rows
         elif len(waiting) > _MOST_PIECES:
-            table = pa.concat_tables([tools.get(piece.ref) for piece in waiting])
-            waiting = [Piece("waiting", tools.put(table), min(piece.low for piece in waiting))]
+            waiting = _to_wait(together([tools.get(piece.ref) for piece in waiting]), tools)
         last = (count - self._begin - self._width) // self._hop
         if mark >= END:
             last = (count - 1 - self._begin) // self._hop
@@ -91,24 +83,21 @@ class CountAggregate:
         state = OperatorState((*numbered, *waiting), {"count": count, "next": first})
         return Advance(state, releases, mark if mark >= TIMELESS else min(mark, held))
 
-    def _ripe(self, waiting: list[Piece], mark: int, tools: Tools) -> tuple[pa.Table, pa.Table]:
-        table = pa.concat_tables([tools.get(piece.ref) for piece in waiting])
+    def _ripe(self, waiting: list[Piece], mark: int, tools: Tools) -> tuple[Rows, Rows | None]:
+        """The rows whose numbers are certain, and the others."""
+        rows = together([tools.get(piece.ref) for piece in waiting])
         if mark >= TIMELESS:
-            return table, table.slice(0, 0)
-        ripe = pc.less(table[AT], mark)
-        return table.filter(ripe), table.filter(pc.invert(ripe))
-
-    def _numbered(self, rows: pa.Table, count: int) -> pa.Table:
-        order = [(name, "ascending") for name in (AT, *self._order)]
-        rows = rows.take(pc.sort_indices(rows, sort_keys=order))
-        positions = pa.array(np.arange(count, count + rows.num_rows, dtype=np.int64))
-        return rows.append_column(POSITION, positions)
+            return rows, None
+        ripe = less(Column(AT), mark)
+        return rows.where(ripe), rows.where(Not(ripe))
 
     def _release(self, pieces: list[Piece], first: int, last: int, tools: Tools) -> tuple[Release, ...]:
         low, high = self._begin + first * self._hop, self._begin + last * self._hop + self._width - 1
-        tables = [_within(tools.get(p.ref), p, low, high) for p in pieces if p.low <= high and p.high >= low]
-        rows = pa.concat_tables(tables) if tables else None
-        if rows is None or rows.num_rows == 0:
+        near = [piece for piece in pieces if piece.low <= high and piece.high >= low]
+        if not near:
+            return ()
+        rows = together([_within(tools.get(piece.ref), piece, low, high) for piece in near])
+        if rows.is_empty:
             return ()
         return (Release("close", {"rows": with_constants(rows, __first=first, __last=last)}),)
 
@@ -116,15 +105,16 @@ class CountAggregate:
         kept = [piece for piece in pieces if piece.high >= low]
         if len(kept) <= _MOST_PIECES:
             return kept
-        table = pa.concat_tables([_within(tools.get(piece.ref), piece, low, END) for piece in kept])
-        made = piece_of(table, "rows", POSITION, tools)
+        rows = together([_within(tools.get(piece.ref), piece, low, END) for piece in kept])
+        made = piece_of(rows, "rows", POSITION, tools)
         return [made] if made is not None else []
 
     def _oldest(self, numbered: list[Piece], waiting: list[Piece], tools: Tools) -> int:
         """The least time of a row that has not gone out with all its windows yet."""
         times = [piece.low for piece in waiting]
         if numbered:  # they are in order: the first has the least
-            first = pc.min(tools.get(numbered[0].ref)[TIME]).as_py()
+            bounds = tools.get(numbered[0].ref).bounds(TIME)
+            first = bounds[TIME].low if bounds is not None else None
             times.append(END if first is None else first)
         return min(times, default=END)
 
@@ -142,8 +132,13 @@ class CountAggregate:
         return Released(sql, {"rows": columns})
 
 
-def _within(table: pa.Table, piece: Piece, low: int, high: int) -> pa.Table:
+def _to_wait(rows: Rows, tools: Tools) -> list[Piece]:
+    """Rows put away until their numbers are certain, with the least of their times."""
+    stored = tools.put(rows, AT)
+    return [] if stored is None else [Piece("waiting", stored.ref, stored.low(AT, TIMELESS))]
+
+
+def _within(rows: Rows, piece: Piece, low: int, high: int) -> Rows:
     if low <= piece.low and piece.high <= high:
-        return table
-    positions = table[POSITION]
-    return table.filter(pc.and_(pc.greater_equal(positions, low), pc.less_equal(positions, high)))
+        return rows
+    return rows.where(between(Column(POSITION), low, high))

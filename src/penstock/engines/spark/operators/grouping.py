@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, TIME, RowLayout, Tools, quote
+from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, TIME, RowLayout, Tools
 from penstock.engines.spark.operators.partials import Partials, decompose
+from penstock.engines.spark.rows.base import Rows
+from penstock.engines.spark.rows.expressions import Constant, quote
 from penstock.engines.spark.storage.records import Piece
 from penstock.model.operators import Aggregate
 from penstock.model.schema import UNTYPED
@@ -134,12 +133,10 @@ def floor_div(value: str, divisor: int) -> str:
     return value if divisor == 1 else f"(({value} - pmod({value}, {divisor}L)) div {divisor}L)"
 
 
-def piece_of(table: pa.Table, role: str, column: str, tools: Tools) -> Piece | None:
-    """A stored table with the range of one of its columns; none for no rows."""
-    if table.num_rows == 0:
-        return None
-    bounds = pc.min_max(table[column]).as_py()
-    return Piece(role, tools.put(table), bounds["min"], bounds["max"])
+def piece_of(rows: Rows, role: str, column: str, tools: Tools) -> Piece | None:
+    """A stored table with the range of one of its columns, which is nowhere NULL; none for no rows."""
+    stored = tools.put(rows, column)
+    return None if stored is None else Piece(role, stored.ref, stored.low(column), stored.high(column))
 
 
 def smallest_run(pieces: Sequence[Piece]) -> int:
@@ -153,8 +150,6 @@ def smallest_run(pieces: Sequence[Piece]) -> int:
     return count
 
 
-def with_constants(table: pa.Table, **constants: int) -> pa.Table:
-    """The table with columns that have the same value in each row: what changes from run to run is data."""
-    for name, value in constants.items():
-        table = table.append_column(name, pa.repeat(pa.scalar(value, pa.int64()), table.num_rows))
-    return table
+def with_constants(rows: Rows, **constants: int) -> Rows:
+    """The rows with columns that have the same value in each: what changes from run to run is data."""
+    return rows.having({name: Constant(value) for name, value in constants.items()})

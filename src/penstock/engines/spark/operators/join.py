@@ -26,8 +26,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-import pyarrow as pa
-
 from penstock.engines.spark.operators.base import END, TIMELESS, UNKNOWN, Advance, Released, RowLayout, Tools
 from penstock.engines.spark.operators.join_intake import Intake, Taken
 from penstock.engines.spark.operators.join_release import Turn
@@ -36,7 +34,6 @@ from penstock.engines.spark.operators.join_state import (
     UNTIL,
     Kept,
     Least,
-    column,
     compacted,
     least_alive,
     read,
@@ -45,6 +42,8 @@ from penstock.engines.spark.operators.join_state import (
     written,
 )
 from penstock.engines.spark.operators.join_windows import windows_closed
+from penstock.engines.spark.rows.base import Rows
+from penstock.engines.spark.rows.expressions import Column, greater
 from penstock.engines.spark.storage.records import OperatorState
 from penstock.model.operators import Join
 from penstock.model.window import Window
@@ -68,7 +67,7 @@ class StreamJoin:
         return self._sql.released(variant)
 
     def advance(
-        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, Rows], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Pairs what came, and lets go what no row to come can meet."""
         numbers = state.numbers
@@ -133,10 +132,10 @@ class StreamJoin:
             return now[side]
         return min(now[side], max(since, now[1 - side]) if self._sql.hops else since)
 
-    def _kept(self, old: list[Kept], fresh: pa.Table | None, needed: int, tools: Tools) -> list[Kept]:
+    def _kept(self, old: list[Kept], fresh: Rows | None, needed: int, tools: Tools) -> list[Kept]:
         kept = without_dead(old, needed, tools)
         if fresh is not None:
-            kept += stored(fresh.filter(pa.array(column(fresh, UNTIL) > needed)), tools)
+            kept += stored(fresh.where(greater(Column(UNTIL), needed)), tools)
         return compacted(kept, tools)
 
 

@@ -14,9 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-
 from penstock.engines.spark.operators.base import (
     ARRIVED,
     END,
@@ -27,30 +24,32 @@ from penstock.engines.spark.operators.base import (
     RowLayout,
     Tools,
 )
-from penstock.engines.spark.operators.join_state import (
-    SINCE,
-    Kept,
-    column,
-    compacted,
-    read,
-    stored,
-    together,
-    with_numbers,
-)
+from penstock.engines.spark.operators.join_state import FLOOR, SINCE, UNTIL, Kept, compacted, read, stored
 from penstock.engines.spark.operators.join_windows import (
-    Numbers,
-    Stay,
-    floors,
+    floor,
     hopping,
-    last_of,
-    numbered,
-    order_keys,
+    order_of,
     settled,
     sliding,
-    times,
+    time_in,
+)
+from penstock.engines.spark.rows.base import Rows, together
+from penstock.engines.spark.rows.expressions import (
+    Column,
+    Constant,
+    Expression,
+    Not,
+    every,
+    greater,
+    less,
+    minus,
+    plus,
 )
 from penstock.engines.spark.storage.records import OperatorState
 from penstock.model.window import Window
+
+#: The number of a row among those that are numbered with it, and how many of the other side it has seen.
+_ROW, _SEES = "__row_number", "__sees"
 
 _SIDES = ("left", "right")
 
@@ -59,7 +58,7 @@ _SIDES = ("left", "right")
 class Taken:
     """The rows of each side that take part from now on, those that wait, and how many have been numbered."""
 
-    fresh: tuple[pa.Table | None, pa.Table | None]
+    fresh: tuple[Rows | None, Rows | None]
     waiting: tuple[list[Kept], list[Kept]]
     rows: tuple[int, int]
     seen: tuple[Sequence[int] | None, Sequence[int] | None]
@@ -88,7 +87,7 @@ class Intake:
     def take(
         self,
         state: OperatorState,
-        arrived: Mapping[int, pa.Table],
+        arrived: Mapping[int, Rows],
         before: tuple[int, int],
         marks: tuple[int, int],
         tools: Tools,
@@ -100,62 +99,69 @@ class Intake:
         fresh = (self._at_once(came[0], 0), self._at_once(came[1], 1))
         return Taken(fresh, ([], []), (0, 0), (None, None))
 
-    def _freed(self, rows: pa.Table | None, side: int, before: int) -> pa.Table | None:
+    def _freed(self, rows: Rows | None, side: int, before: int) -> Rows | None:
         """The columns that the join needs, with their bound for the watermark."""
-        if rows is None or not rows.num_rows:
+        if rows is None or rows.is_empty:
             return None
         layout = self.sides[side]
         hidden = [TIME, ARRIVED, *(layout.order_columns if self.keeps_order or self.counts else ())]
         hidden += [EPOCH] if self.keeps_epoch else []
-        rows = rows.select([*layout.schema.names, *hidden]).replace_schema_metadata(None)
-        return with_numbers(rows, floor=floors(rows, layout, before))
+        return rows.select([*layout.schema.names, *hidden]).having({FLOOR: floor(layout, before)})
 
-    def _at_once(self, rows: pa.Table | None, side: int) -> pa.Table | None:
+    def _at_once(self, rows: Rows | None, side: int) -> Rows | None:
         if rows is None:
             return None
-        at = times(rows, self.windows[side], self.sides[side])
+        at = time_in(self.windows[side], self.sides[side])
         return self._standing(rows, side, at, at, at)
 
     def _in_order(
         self,
         state: OperatorState,
-        came: tuple[pa.Table | None, pa.Table | None],
+        came: tuple[Rows | None, Rows | None],
         marks: tuple[int, int],
         tools: Tools,
     ) -> Taken:
         seen = (self._seen(state, came[0], 0, marks), self._seen(state, came[1], 1, marks))
-        ripe, waiting = [], []
+        ripe: list[Rows | None] = []
+        waiting = []
         for side in (0, 1):
             ready, rest = self._ripe(state, came[side], side, marks, seen, tools)
             ripe.append(ready)
             waiting.append(rest)
         before = (state.numbers.get("left-rows", 0), state.numbers.get("right-rows", 0))
-        keys = [self._keys(ripe[side], side) for side in (0, 1)]
-        fresh = [self._numbered(ripe[side], side, keys, before) for side in (0, 1)]
-        counts = (before[0] + len(keys[0][0]), before[1] + len(keys[1][0]))
-        return Taken((fresh[0], fresh[1]), (waiting[0], waiting[1]), counts, seen)
+        fresh = [self._numbered(side, ripe, before) for side in (0, 1)]
+        counts = [before[side] + (rows.count() if rows is not None else 0) for side, rows in enumerate(ripe)]
+        return Taken((fresh[0], fresh[1]), (waiting[0], waiting[1]), (counts[0], counts[1]), seen)
 
     def _seen(
-        self, state: OperatorState, came: pa.Table | None, side: int, marks: tuple[int, int]
+        self, state: OperatorState, came: Rows | None, side: int, marks: tuple[int, int]
     ) -> Sequence[int] | None:
         """The place of the last row of an input without times."""
         names = [f"{_SIDES[side]}-seen-{n}" for n in range(self._length)]
         before = [state.numbers[name] for name in names if name in state.numbers]
         seen = before if len(before) == len(names) and names else None
-        return last_of(self._keys(came, side), seen) if marks[side] == TIMELESS else seen
+        if marks[side] != TIMELESS or came is None:
+            return seen
+        layout = self.sides[side]
+        last = came.last(layout.order_columns)
+        if last is None:
+            return seen
+        place = [*last, *([-1] * (self._length - layout.order))]
+        return place if seen is None else max(place, list(seen))
 
     def _ripe(
         self,
         state: OperatorState,
-        came: pa.Table | None,
+        came: Rows | None,
         side: int,
         marks: tuple[int, int],
         seen: tuple[Sequence[int] | None, Sequence[int] | None],
         tools: Tools,
-    ) -> tuple[pa.Table | None, list[Kept]]:
+    ) -> tuple[Rows | None, list[Kept]]:
         """The rows of a side whose numbers are certain, and what goes on waiting."""
         asked = (side,) if self.hops else (0, 1)
         bound = min(END if marks[one] == TIMELESS else marks[one] for one in asked)
+        certain = every(*(settled(self._order(side), marks[one], seen[one]) for one in asked))
         ready, rest, untouched = [], [], []
         waiting: list[Kept | None] = [*read(state, f"{_SIDES[side]}-waiting"), None]
         for kept in waiting:
@@ -165,59 +171,51 @@ class Intake:
             rows = tools.get(kept.ref) if kept is not None else self._waiting(came, side)
             if rows is None:
                 continue
-            keys = self._keys(rows, side)
-            certain = np.logical_and.reduce([settled(keys, marks[one], seen[one]) for one in asked])
-            if kept is not None and not certain.any():
+            if kept is not None and not rows.may_have(certain):
                 untouched.append(kept)
                 continue
-            ready.append(rows.filter(pa.array(certain)))
-            rest.append(rows.filter(pa.array(~certain)))
+            ready.append(rows.where(certain))
+            rest.append(rows.where(Not(certain)))
         left = [*untouched, *stored(together(rest), tools)] if rest else untouched
         ripe = together(ready) if ready else None
-        return (ripe if ripe is not None and ripe.num_rows else None), compacted(left, tools)
+        return (ripe if ripe is not None and not ripe.is_empty else None), compacted(left, tools)
 
-    def _waiting(self, rows: pa.Table | None, side: int) -> pa.Table | None:
+    def _waiting(self, rows: Rows | None, side: int) -> Rows | None:
         """Rows to wait, by their time."""
         if rows is None:
             return None
-        at = times(rows, self.windows[side], self.sides[side])
-        return with_numbers(rows, since=at, until=np.zeros(len(at), np.int64))
+        at = time_in(self.windows[side], self.sides[side])
+        return rows.having({SINCE: at, UNTIL: Constant(0)})
 
     @property
     def _length(self) -> int:
         return max(layout.order for layout in self.sides)
 
-    def _keys(self, rows: pa.Table | None, side: int) -> list[Numbers]:
-        """What rows are ordered by: their time, then their places."""
-        if rows is None:
-            return [np.zeros(0, np.int64) for _ in range(1 + self._length)]
-        is_there = SINCE in rows.schema.names
-        at = column(rows, SINCE) if is_there else times(rows, self.windows[side], self.sides[side])
-        return order_keys(rows, self.sides[side], self._length, at)
+    def _order(self, side: int) -> list[Expression]:
+        """What rows that waited, or might have, are ordered by: their time, then their places."""
+        return order_of(self.sides[side], Column(SINCE), self._length)
 
-    def _numbered(
-        self, rows: pa.Table | None, side: int, keys: Sequence[Sequence[Numbers]], before: tuple[int, int]
-    ) -> pa.Table | None:
+    def _numbered(self, side: int, ripe: Sequence[Rows | None], before: tuple[int, int]) -> Rows | None:
+        rows, others = ripe[side], ripe[1 - side]
         if rows is None:
             return None
-        row, sees = numbered(keys[side], keys[1 - side])
-        at = column(rows, SINCE)
-        return self._standing(rows, side, at, row + before[side], sees + before[1 - side])
+        placed = rows.placed(self._order(side), others, self._order(1 - side), (_ROW, _SEES))
+        row, sees = plus(Column(_ROW), before[side]), plus(Column(_SEES), before[1 - side])
+        return self._standing(placed, side, Column(SINCE), row, sees)
 
-    def _standing(
-        self, rows: pa.Table, side: int, at: Numbers, row: Numbers, sees: Numbers
-    ) -> pa.Table | None:
+    def _standing(self, rows: Rows, side: int, at: Expression, row: Expression, sees: Expression) -> Rows:
         """The rows with what they stand at, without those that can have no part in the result."""
         own, other = self.windows[side], self.windows[1 - side]
-        if self.hops and own is not None:
-            standing = hopping(own, row - 1 if self.counts else at)
-            matters = standing.since < standing.until
+        layout = self.sides[side]
+        is_hopping = self.hops and own is not None
+        if is_hopping and own is not None:
+            stay = hopping(own, minus(row, 1) if self.counts else at)
         else:
-            standing = sliding(own, other, at, row, sees)
-            matters = (standing.until > UNKNOWN) | self.outer[side]
-        return _with_standing(rows, standing, self.keeps_order, self.sides[side]).filter(pa.array(matters))
-
-
-def _with_standing(rows: pa.Table, standing: Stay, keeps_order: bool, layout: RowLayout) -> pa.Table:
-    gone = [] if keeps_order else [name for name in layout.order_columns if name in rows.schema.names]
-    return with_numbers(rows.drop_columns(gone), since=standing.since, until=standing.until)
+            stay = sliding(own, other, at, row, sees)
+        hidden = [TIME, ARRIVED, *(layout.order_columns if self.keeps_order else ())]
+        hidden += [EPOCH] if self.keeps_epoch else []
+        standing = rows.having({SINCE: stay.since, UNTIL: stay.until})
+        standing = standing.select([*layout.schema.names, *hidden, FLOOR, SINCE, UNTIL])
+        if is_hopping:
+            return standing.where(less(Column(SINCE), Column(UNTIL)))
+        return standing if self.outer[side] else standing.where(greater(Column(UNTIL), UNKNOWN))

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
-from penstock.engines.spark.operators.join_windows import Mask
 from penstock.model.operators import Join, widened
 from penstock.model.schema import Schema
 from penstock.sql.expressions.texts import conjuncts
@@ -42,10 +38,3 @@ def _equalities(condition: str, left: Schema, right: Schema) -> Iterator[tuple[s
 
 def _is_column(tree: exp.Expr) -> bool:
     return isinstance(tree, exp.Column) and len(tree.parts) == 1
-
-
-def has_key_of(values: pa.ChunkedArray, keys: pa.Array) -> Mask:
-    """Which values are among the keys; NULL is not."""
-    if values.type != keys.type:
-        return np.ones(len(values), bool)
-    return np.asarray(pc.is_in(values, value_set=keys, skip_nulls=True).to_numpy(), bool)

@@ -9,14 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-
 from penstock.engines.spark.operators.base import UNKNOWN, Release, Tools
-from penstock.engines.spark.operators.join_keys import has_key_of
-from penstock.engines.spark.operators.join_sql import INPUTS, SIDES, JoinSql
-from penstock.engines.spark.operators.join_state import SINCE, UNTIL, Kept, column, together, with_numbers
-from penstock.engines.spark.operators.join_windows import Mask, Numbers
+from penstock.engines.spark.operators.join_sql import INPUTS, LOST_FROM, LOST_TO, NEW, SIDES, JoinSql
+from penstock.engines.spark.operators.join_state import SINCE, UNTIL, Kept
+from penstock.engines.spark.rows.base import Rows, together
+from penstock.engines.spark.rows.expressions import (
+    Among,
+    Column,
+    Constant,
+    Expression,
+    If,
+    Values,
+    at_most,
+    either,
+    every,
+    greater,
+    greatest,
+    least,
+    less,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,18 +37,16 @@ class Reach:
 
     since: int
     until: int
-    keys: Mapping[str, pa.Array]
+    keys: Mapping[str, Values]
 
     def may_hold(self, kept: Kept) -> bool:
         """Whether a table may have rows that can be met."""
         return kept.until > self.since and kept.since < self.until
 
-    def holds(self, rows: pa.Table) -> Mask:
-        """Which rows can be met."""
-        held = (column(rows, UNTIL) > self.since) & (column(rows, SINCE) < self.until)
-        for name, keys in self.keys.items():
-            held &= has_key_of(rows.column(name), keys)
-        return np.asarray(held)
+    def holds(self) -> Expression:
+        """Whether a row can be met."""
+        in_time = (greater(Column(UNTIL), self.since), less(Column(SINCE), self.until))
+        return every(*in_time, *(Among(name, keys) for name, keys in self.keys.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +54,7 @@ class Turn:
     """What a turn has to go by: for each side its kept rows, its new rows, and its clock before and now."""
 
     old: tuple[list[Kept], list[Kept]]
-    fresh: tuple[pa.Table | None, pa.Table | None]
+    fresh: tuple[Rows | None, Rows | None]
     before: tuple[int, int]
     now: tuple[int, int]
     sql: JoinSql
@@ -60,7 +69,7 @@ class Turn:
             return ()
         variant = "+".join(parts)
         sent = {
-            name: tables[INPUTS.index(name)].rows.select(columns)
+            name: together(tables[INPUTS.index(name)].parts).select(columns)
             for name, columns in self.sql.released(variant).inputs.items()
         }
         return (Release(variant, sent),)
@@ -69,18 +78,22 @@ class Turn:
         """What the rows of a side that are new or leave can meet."""
         active = []
         for rows, is_new in self._active(side):
-            since, until = column(rows, SINCE), column(rows, UNTIL)
-            start, stop = self._lost(side, since, until, is_new)
-            matters = (until > UNKNOWN) & (is_new | (start < stop))
-            if matters.any():
-                active.append(rows if matters.all() else rows.filter(pa.array(matters)))
+            matters = greater(Column(UNTIL), UNKNOWN)
+            mattering = rows.where(matters if is_new else every(matters, self._is_lost(side, is_new=False)))
+            if not mattering.is_empty:
+                active.append(mattering)
         if not active:
             return None
         rows = together(active)
-        keys = {pair[1 - side]: rows.column(pair[side]).unique() for pair in self.sql.keys}
-        return Reach(int(column(rows, SINCE).min()), int(column(rows, UNTIL).max()), keys)
+        bounds = rows.bounds(SINCE, UNTIL)
+        if bounds is None:
+            return None
+        since, until = bounds[SINCE].low, bounds[UNTIL].high
+        assert since is not None
+        assert until is not None
+        return Reach(since, until, {pair[1 - side]: rows.values(pair[side]) for pair in self.sql.keys})
 
-    def _active(self, side: int) -> Iterator[tuple[pa.Table, bool]]:
+    def _active(self, side: int) -> Iterator[tuple[Rows, bool]]:
         fresh = self.fresh[side]
         if fresh is not None:
             yield fresh, True
@@ -92,68 +105,61 @@ class Turn:
         first = kept.since + 1 if self.sql.hops else kept.ends
         return self.sql.is_outer(side) and kept.until > self.before[side] and first <= self.now[side]
 
-    def _lost(self, side: int, since: Numbers, until: Numbers, is_new: bool) -> tuple[Numbers, Numbers]:
-        """The windows of each row that have closed now; where they slide, 0 to 1 for rows that leave now."""
-        none = np.zeros(len(since), np.int64)
+    def _lost(self, side: int, *, is_new: bool) -> tuple[Expression, Expression]:
+        """The windows of a row that have closed now; where they slide, 0 to 1 for a row that leaves now."""
+        since, until, now = Column(SINCE), Column(UNTIL), self.now[side]
         if not self.sql.is_outer(side):
-            return none, none
+            return Constant(0), Constant(0)
         if self.sql.hops:
-            start = since if is_new else np.maximum(since, self.before[side])
-            return start, np.minimum(until, self.now[side])
-        leaves = until <= self.now[side]
-        return none, (leaves if is_new else leaves & (until > self.before[side])).astype(np.int64)
+            return since if is_new else greatest(since, self.before[side]), least(until, now)
+        leaves = at_most(until, now)
+        leaves = leaves if is_new else every(leaves, greater(until, self.before[side]))
+        return Constant(0), If(leaves, Constant(1), Constant(0))
+
+    def _is_lost(self, side: int, *, is_new: bool) -> Expression:
+        return less(*self._lost(side, is_new=is_new)) if self.sql.is_outer(side) else Constant(False)
 
     def _table(self, side: int, reach: Reach | None) -> _Sent:
         """A side's rows that matter: the new, the lost, and those within the other's reach."""
         sent = _Sent([])
         fresh = self.fresh[side]
-        if fresh is not None and fresh.num_rows:
-            sent = self._with(sent, side, fresh, True, np.ones(fresh.num_rows, bool))
+        if fresh is not None and not fresh.is_empty:
+            sent = self._with(sent, side, fresh, is_new=True)
         for kept in self.old[side]:
             is_near = reach is not None and reach.may_hold(kept)
             if is_near or self._may_lose(side, kept):
-                rows = self.tools.get(kept.ref)
-                near = reach.holds(rows) if reach is not None and is_near else np.zeros(rows.num_rows, bool)
-                sent = self._with(sent, side, rows, False, near)
+                lost = self._is_lost(side, is_new=False)
+                matters = either(lost, reach.holds()) if reach is not None and is_near else lost
+                sent = self._with(sent, side, self.tools.get(kept.ref).where(matters), is_new=False)
         return sent
 
-    def _with(self, sent: _Sent, side: int, rows: pa.Table, is_new: bool, near: Mask) -> _Sent:
-        start, stop = self._lost(side, column(rows, SINCE), column(rows, UNTIL), is_new)
-        lost = start < stop
-        matters = lost | near
-        if not matters.any():
+    def _with(self, sent: _Sent, side: int, rows: Rows, *, is_new: bool) -> _Sent:
+        if rows.is_empty:
             return sent
-        if not matters.all():
-            rows, start, stop = rows.filter(pa.array(matters)), start[matters], stop[matters]
-        if self.sql.is_outer(side):
-            rows = with_numbers(rows, lost_from=start, lost_to=stop)
-        rows = with_numbers(rows, new=np.full(rows.num_rows, is_new))
-        return _Sent(
-            [*sent.tables, rows], sent.new or is_new, sent.old or not is_new, sent.lost or bool(lost.any())
-        )
+        start, stop = self._lost(side, is_new=is_new)
+        loses = self.sql.is_outer(side) and rows.may_have(less(start, stop))
+        lost = {LOST_FROM: start, LOST_TO: stop} if self.sql.is_outer(side) else {}
+        rows = rows.having({**lost, NEW: Constant(is_new)})
+        return _Sent([*sent.parts, rows], sent.new or is_new, sent.old or not is_new, sent.lost or loses)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """A side's tables for the job, and which kinds of rows there are."""
+    """A side's rows for the job, and which kinds there are."""
 
-    tables: Sequence[pa.Table]
+    parts: Sequence[Rows]
     new: bool = False
     old: bool = False
     lost: bool = False
-
-    @property
-    def rows(self) -> pa.Table:
-        return together(self.tables)
 
 
 def _parts(sent: tuple[_Sent, _Sent]) -> list[str]:
     """The parts of the job for which there are rows."""
     left, right = sent
-    parts = ["left"] if left.new and right.tables else []
+    parts = ["left"] if left.new and right.parts else []
     parts += ["right"] if left.old and right.new else []
     for how in ("lost", "alone"):
         for side, name in enumerate(SIDES):
-            if sent[side].lost and bool(sent[1 - side].tables) == (how == "lost"):
+            if sent[side].lost and bool(sent[1 - side].parts) == (how == "lost"):
                 parts.append(f"{how}-{name}")
     return parts

@@ -18,9 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.engines.spark.operators.base import ARRIVED, EPOCH, TIME, Released, RowLayout, quote
+from penstock.engines.spark.operators.base import ARRIVED, EPOCH, TIME, Released, RowLayout
 from penstock.engines.spark.operators.join_keys import shared_keys
 from penstock.engines.spark.operators.join_state import SINCE, UNTIL
+from penstock.engines.spark.rows.expressions import quote
 from penstock.model.operators import Join
 
 SIDES = ("left", "right")

@@ -6,14 +6,12 @@ the range of `__until`; the least `__since` and `__floor` are numbers of the sta
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-
 from penstock.engines.spark.operators.base import Tools
-from penstock.engines.spark.operators.join_windows import Mask, Numbers
+from penstock.engines.spark.rows.base import Rows, together
+from penstock.engines.spark.rows.expressions import Column, greater
 from penstock.engines.spark.storage.records import OperatorState, Piece
 from penstock.engines.spark.storage.store import Ref
 
@@ -34,34 +32,14 @@ class Kept:
     floor: int
 
 
-def column(rows: pa.Table, name: str) -> Numbers:
-    """A column of numbers."""
-    return np.asarray(rows.column(name).to_numpy(), np.int64)
-
-
-def with_numbers(rows: pa.Table, **numbers: Numbers | Mask) -> pa.Table:
-    """The rows with columns set, `__` before their names."""
-    for name, values in numbers.items():
-        place = rows.schema.get_field_index(f"__{name}")
-        if place >= 0:
-            rows = rows.set_column(place, f"__{name}", pa.array(values))
-        else:
-            rows = rows.append_column(f"__{name}", pa.array(values))
-    return rows
-
-
-def together(tables: Sequence[pa.Table]) -> pa.Table:
-    """All rows of all tables, without a copy."""
-    return pa.concat_tables(tables, promote_options="default")
-
-
-def stored(rows: pa.Table, tools: Tools) -> list[Kept]:
+def stored(rows: Rows, tools: Tools) -> list[Kept]:
     """The rows put away; nothing if there are none."""
-    if not rows.num_rows:
-        return []
-    since, until, floor = (column(rows, name) for name in (SINCE, UNTIL, FLOOR))
-    bounds = (until.min(), until.max(), since.min(), floor.min())
-    return [Kept(tools.put(rows.combine_chunks()), *map(int, bounds))]
+    one = tools.put(rows, SINCE, UNTIL, FLOOR)
+    return (
+        []
+        if one is None
+        else [Kept(one.ref, one.low(UNTIL), one.high(UNTIL), one.low(SINCE), one.low(FLOOR))]
+    )
 
 
 def read(state: OperatorState, role: str) -> list[Kept]:
@@ -96,9 +74,9 @@ def without_dead(kept: Iterable[Kept], clock: int, tools: Tools) -> list[Kept]:
             continue
         if one.ends <= clock:
             rows = tools.get(one.ref)
-            alive = column(rows, UNTIL) > clock
-            if 2 * int(alive.sum()) < rows.num_rows:
-                left += stored(rows.filter(pa.array(alive)), tools)
+            alive = rows.where(greater(Column(UNTIL), clock))
+            if 2 * alive.count() < one.ref.rows:
+                left += stored(alive, tools)
                 continue
         left.append(one)
     return left
@@ -134,17 +112,20 @@ class Least:
         )
 
 
-def least_alive(kept: Iterable[Kept], fresh: pa.Table | None, clock: int, tools: Tools) -> Least:
+def least_alive(kept: Iterable[Kept], fresh: Rows | None, clock: int, tools: Tools) -> Least:
     """Of the rows whose `__until` has not come."""
     least = Least()
-    tables = [fresh] if fresh is not None else []
+    parts = [fresh] if fresh is not None else []
     for one in kept:
         if one.ends > clock:
             least = least.and_of(one.since, one.floor)
         elif one.until > clock:
-            tables.append(tools.get(one.ref))
-    for rows in tables:
-        alive = column(rows, UNTIL) > clock
-        if alive.any():
-            least = least.and_of(int(column(rows, SINCE)[alive].min()), int(column(rows, FLOOR)[alive].min()))
+            parts.append(tools.get(one.ref))
+    for rows in parts:
+        bounds = rows.where(greater(Column(UNTIL), clock)).bounds(SINCE, FLOOR)
+        if bounds is not None:
+            since, floor = bounds[SINCE].low, bounds[FLOOR].low
+            assert since is not None
+            assert floor is not None
+            least = least.and_of(since, floor)
     return least

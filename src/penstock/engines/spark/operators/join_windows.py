@@ -22,57 +22,69 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.engines.spark.operators.base import END, TIME, TIMELESS, UNKNOWN, RowLayout, micros
+from penstock.engines.spark.rows.expressions import (
+    Column,
+    Constant,
+    Expression,
+    If,
+    Instant,
+    either,
+    equal,
+    every,
+    floored,
+    greatest,
+    least,
+    less,
+    minus,
+    or_else,
+    plus,
+)
+from penstock.model.schema import Field
 from penstock.model.window import Window
-
-Numbers: TypeAlias = npt.NDArray[np.int64]
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """Where each row of a table stands, and until when."""
+    """Where a row stands, and until when."""
 
-    since: Numbers
-    until: Numbers
+    since: Expression
+    until: Expression
 
 
-def sliding(own: Window | None, other: Window | None, at: Numbers, row: Numbers, sees: Numbers) -> Stay:
-    """Rows by their time, their number from 1, and how many of the other side they have seen.
+def sliding(
+    own: Window | None, other: Window | None, at: Expression, row: Expression, sees: Expression
+) -> Stay:
+    """A row by its time, its number from 1, and how many of the other side it has seen.
 
     A row without a time stands before all others, and is never in a window by time.
     """
     return Stay(since=_since(other, at, sees), until=_until(own, at, row))
 
 
-def _until(window: Window | None, at: Numbers, row: Numbers) -> Numbers:
+def _until(window: Window | None, at: Expression, row: Expression) -> Expression:
     if window is None:
-        return np.full(len(at), END)
+        return Constant(END)
     if window.kind == "count":
-        return row + int(window.width)
-    return np.where(at == UNKNOWN, UNKNOWN, at + micros(window.width))
+        return plus(row, int(window.width))
+    return If(equal(at, UNKNOWN), Constant(UNKNOWN), plus(at, micros(window.width)))
 
 
-def _since(window: Window | None, at: Numbers, sees: Numbers) -> Numbers:
+def _since(window: Window | None, at: Expression, sees: Expression) -> Expression:
     if window is None:
-        return np.zeros(len(at), np.int64)
+        return Constant(0)
     return sees if window.kind == "count" else at
 
 
-def hopping(window: Window, position: Numbers) -> Stay:
-    """Rows by their time, or by their number from 0. One in no window has `until` no greater than `since`."""
+def hopping(window: Window, position: Expression) -> Stay:
+    """A row by its time, or by its number from 0. One in no window has `until` no greater than `since`."""
     begin, end, hop = _bounds(window)
-    first, after = (position - end) // hop + 1, (position - begin) // hop + 1
+    first = plus(floored(minus(position, end), hop), 1)
+    after = plus(floored(minus(position, begin), hop), 1)
     if window.kind == "count":
-        return Stay(np.maximum(first, 0), after)
-    return Stay(first, np.where(position == UNKNOWN, first, after))
+        return Stay(greatest(first, 0), after)
+    return Stay(first, If(equal(position, UNKNOWN), first, after))
 
 
 def windows_closed(window: Window, position: int) -> int:
@@ -90,95 +102,58 @@ def _bounds(window: Window) -> tuple[int, int, int]:
     return whole(window.begin), whole(window.end), whole(window.step)
 
 
-def times(rows: pa.Table, window: Window | None, layout: RowLayout) -> Numbers:
-    """Each row's time in its window in microseconds, UNKNOWN if it has none."""
-    named = layout.schema.get(window.on) if window is not None and window.on is not None else None
-    return _instants(rows.column(named.name if named is not None else TIME), UNKNOWN)
+def time_in(window: Window | None, layout: RowLayout) -> Expression:
+    """A row's time in its window in microseconds, UNKNOWN if it has none."""
+    field = layout.schema.get(window.on) if window is not None and window.on is not None else None
+    return or_else(Column(TIME) if field is None else _instant(field), UNKNOWN)
 
 
-def floors(rows: pa.Table, layout: RowLayout, before: int) -> Numbers:
-    """A bound of all times of each row, for the watermark of what is made of it.
+def floor(layout: RowLayout, before: int) -> Expression:
+    """A bound of all times of a row, for the watermark of what is made of it.
 
     A row that is itself a join's has several times, and an operator above may go by any of them. So it is the
     least of all its columns with a time, but not less than the watermark before it came: columns that are
     behind that are no times to the system.
     """
-    columns = [TIME, *layout.schema.names]
-    instants = [_instants(rows.column(name), TIMELESS) for name in columns if _is_time(rows, name)]
-    return np.asarray(np.maximum(np.minimum.reduce(instants), before))
+    instants: list[Expression] = [_instant(field) for field in layout.schema.fields if _is_time(field)]
+    return greatest(least(*(or_else(one, TIMELESS) for one in [Column(TIME), *instants])), before)
 
 
-def _is_time(rows: pa.Table, name: str) -> bool:
-    kind = rows.schema.field(name).type
-    if pa.types.is_struct(kind):
-        place = kind.get_field_index("end")
-        return place >= 0 and bool(pa.types.is_timestamp(kind.field(place).type))
-    return name == TIME or bool(pa.types.is_timestamp(kind))
+def _is_time(field: Field) -> bool:
+    return field.type.startswith("timestamp") or _ends_in_time(field)
 
 
-def _instants(column: pa.ChunkedArray, missing: int) -> Numbers:
-    shift = 0
-    if pa.types.is_struct(column.type):
-        column, shift = pc.struct_field(column, "end"), 1
-    if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type):
-        zone = getattr(column.type, "tz", None)
-        column = column.cast(pa.timestamp("us", zone), safe=False)
-    whole = pc.subtract(column.cast(pa.int64()), shift)
-    return np.asarray(pc.fill_null(whole, missing).to_numpy(), np.int64)
+def _ends_in_time(field: Field) -> bool:
+    """Whether it is a struct with an `end` that is a timestamp, as windows are."""
+    return field.type.startswith("struct<") and "end:timestamp" in field.type
+
+
+def _instant(field: Field) -> Instant:
+    return Instant(field.name, last=_ends_in_time(field))
 
 
 # The total order
 
 
-def order_keys(rows: pa.Table, layout: RowLayout, length: int, at: Numbers) -> list[Numbers]:
+def order_of(layout: RowLayout, at: Expression, length: int) -> list[Expression]:
     """What rows are compared by, first things first; made as long as the other side's."""
-    orders = [np.asarray(rows.column(name).to_numpy(), np.int64) for name in layout.order_columns]
-    return [at, *orders, *(np.full(len(at), -1) for _ in range(length - layout.order))]
+    places = map(Column, layout.order_columns)
+    return [at, *places, *([Constant(-1)] * (length - layout.order))]
 
 
-def numbered(own: Sequence[Numbers], other: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
-    """Each row's number among its own, from 1, and how many rows of the other side are not behind it."""
-    mine, theirs = _places(own, other)
-    row = np.empty(len(mine), np.int64)
-    row[np.argsort(mine, kind="stable")] = np.arange(1, len(mine) + 1)
-    return row, np.searchsorted(np.sort(theirs), mine, side="right").astype(np.int64)
-
-
-def _places(own: Sequence[Numbers], other: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
-    """The place of each row in the total order of both; rows that come out equal share one."""
-    columns = [np.concatenate(pair) for pair in zip(own, other, strict=True)]
-    order = np.lexsort(columns[::-1])
-    steps = np.zeros(len(order), np.int64)
-    for column in columns:
-        sorted_ = column[order]
-        steps[1:] |= sorted_[1:] != sorted_[:-1]
-    places = np.empty(len(order), np.int64)
-    places[order] = np.cumsum(steps)
-    return places[: len(own[0])], places[len(own[0]) :]
-
-
-def settled(keys: Sequence[Numbers], mark: int, seen: Sequence[int] | None) -> Mask:
-    """Which rows no row yet to come of an input with this watermark can precede.
+def settled(order: Sequence[Expression], mark: int, seen: Sequence[int] | None) -> Expression:
+    """Whether no row yet to come of an input with this watermark can precede a row.
 
     A timeless input is in order by itself: what comes is behind the last that was `seen` of it.
     """
-    at = keys[0]
+    at = order[0]
     if mark == END:
-        return np.ones(len(at), bool)
+        return Constant(True)
     if mark == UNKNOWN or (mark == TIMELESS and seen is None):
-        return np.zeros(len(at), bool)
+        return Constant(False)
     if mark != TIMELESS or seen is None:
-        return np.asarray(at < mark)
-    up_to_last = np.ones(len(at), bool)
-    for column, last in zip(reversed(keys[1:]), reversed(seen), strict=True):
-        up_to_last = (column < last) | ((column == last) & up_to_last)
-    return np.asarray((at == UNKNOWN) & up_to_last)
-
-
-def last_of(keys: Sequence[Numbers], seen: Sequence[int] | None) -> Sequence[int] | None:
-    """The greatest place among rows of the same time: of these, and of those seen before."""
-    if not len(keys[0]):
-        return seen
-    place = np.lexsort(keys[:0:-1])[-1] if len(keys) > 1 else 0
-    last = [int(column[place]) for column in keys[1:]]
-    return last if seen is None else max(last, list(seen))
+        return less(at, mark)
+    up_to_last: Expression = Constant(True)
+    for place, last in zip(reversed(order[1:]), reversed(seen), strict=True):
+        up_to_last = either(less(place, last), every(equal(place, last), up_to_last))
+    return every(equal(at, UNKNOWN), up_to_last)

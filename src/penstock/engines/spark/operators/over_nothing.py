@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from penstock.engines.spark.operators.base import EPOCH, Release, Released, Tools, quote
+from penstock.engines.spark.operators.base import EPOCH, Release, Released, Tools
 from penstock.engines.spark.operators.grouping import Grouping
+from penstock.engines.spark.rows.expressions import Among, Not, quote
 from penstock.engines.spark.storage.records import Piece
 from penstock.model.graph import Graph
 from penstock.model.operators import Aggregate, Join
@@ -32,14 +30,13 @@ class OverNothing:
 
     def release(self, pieces: Sequence[Piece], tools: Tools) -> tuple[Release, ...]:
         """The rows for those of whom nothing is remembered at the end."""
-        if self.roster is None:
-            members = pa.table({MEMBER: pa.array([] if pieces else [0], pa.int32())})
-        else:
-            members = tools.members(self.roster)
+        if self.roster is None and pieces:
+            return ()
+        members = tools.members(self.roster)
+        if self.roster is not None:
             for piece in pieces:
-                seen = pc.is_in(members[MEMBER], value_set=tools.get(piece.ref)[MEMBER].combine_chunks())
-                members = members.filter(pc.invert(seen))
-        return (Release(NOTHING, {"members": members}),) if members.num_rows else ()
+                members = members.where(Not(Among(MEMBER, tools.get(piece.ref).values(MEMBER))))
+        return () if members.is_empty else (Release(NOTHING, {"members": members}),)
 
     def released(self) -> Released:
         """The aggregates over no rows, whose columns still have their types, beside each member's keys."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from penstock.sql.expressions.aggregate_call import AggregateCall
-from penstock.sql.expressions.row_order import Order, entries, listed, picked
+from penstock.sql.expressions.row_order import IN_SEQUENCE, Order, entries, listed, picked
 from penstock.sql.typing.types import orderable, parse
 
 
@@ -18,7 +18,7 @@ def over_rows(call: AggregateCall, order: Order) -> str:
 
 def in_sequence(call: AggregateCall) -> bool:
     """Whether an aggregate over rows takes them as they come, and what comes out depends on that."""
-    return call.name in _IN_SEQUENCE
+    return call.name in IN_SEQUENCE
 
 
 def _pick(call: AggregateCall, order: Order) -> str:
@@ -61,17 +61,6 @@ def _joined(call: AggregateCall, order: Order) -> str:
     return f"CASE WHEN {call.filtered(f'count({value})')} > 0L THEN array_join({values}, {between}) END"
 
 
-#: Approximations: beyond some number of rows, what they forget depends on what came before it. (HyperLogLog
-#: sketches count how often they change, theta sketches have the threshold of when they were last full.)
-_IN_SEQUENCE = frozenset(
-    [
-        *("percentile_approx", "approx_percentile", "histogram_numeric"),
-        *("approx_top_k", "approx_top_k_accumulate", "approx_top_k_combine"),
-        *("hll_sketch_agg", "hll_union_agg", "theta_sketch_agg", "theta_union_agg"),
-        *("tuple_sketch_agg_double", "tuple_sketch_agg_integer"),
-        *("tuple_union_agg_double", "tuple_union_agg_integer"),
-    ]
-)
 _RULES: dict[str, Callable[[AggregateCall, Order], str]] = {
     "first": _pick,
     "last": _pick,

@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from math import gcd
 from typing import Literal
 
-from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN, RowLayout, micros, quote
+from penstock.engines.spark.operators.base import END, LATE, TIMELESS, UNKNOWN, RowLayout, micros
 from penstock.engines.spark.operators.grouping import LATEST, PANE, SINCE, at, floor_div
+from penstock.engines.spark.rows.expressions import quote
 from penstock.engines.spark.storage.records import Piece
 from penstock.model.window import Window
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from penstock.engines.spark.operators.base import (
     TIMELESS,
     UNKNOWN,
@@ -21,9 +18,10 @@ from penstock.engines.spark.operators.base import (
     RowLayout,
     Tools,
     micros,
-    quote,
 )
 from penstock.engines.spark.operators.grouping import MOST_PIECES, Grouping, at, piece_of
+from penstock.engines.spark.rows.base import Rows, together
+from penstock.engines.spark.rows.expressions import Column, Not, less, quote
 from penstock.engines.spark.storage.records import OperatorState
 from penstock.model.operators import Aggregate
 
@@ -55,7 +53,7 @@ class SessionAggregate:
         return f"SELECT {', '.join(shown)} FROM {rows} WHERE {self._at} IS NOT NULL GROUP BY {by}"
 
     def advance(
-        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, Rows], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Adds the new chunks; if one may have ended, grows chunks together and releases those that did."""
         pieces = list(state.pieces)
@@ -67,15 +65,13 @@ class SessionAggregate:
         may_end = mark > UNKNOWN and any(piece.low < mark for piece in pieces)
         if may_end or len(pieces) > MOST_PIECES:
             chunks = tools.run(
-                self._grown(), {"chunks": pa.concat_tables([tools.get(piece.ref) for piece in pieces])}
+                self._grown(), {"chunks": together([tools.get(piece.ref) for piece in pieces])}
             )
-            ended = pc.less(chunks[STOP], mark)
-            closed, still_open = (
-                chunks.filter(ended),
-                piece_of(chunks.filter(pc.invert(ended)), "chunks", STOP, tools),
-            )
+            has_ended = less(Column(STOP), mark)
+            closed = chunks.where(has_ended)
+            still_open = piece_of(chunks.where(Not(has_ended)), "chunks", STOP, tools)
             pieces = [still_open] if still_open is not None else []
-            if closed.num_rows:
+            if not closed.is_empty:
                 releases = (Release("close", {"chunks": closed}),)
         before = mark - 1 if UNKNOWN < mark < TIMELESS else mark
         return Advance(OperatorState(tuple(pieces)), releases, before)

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME, RowLayout, quote
+from penstock.engines.spark.operators.base import ARRIVED, EPOCH, LATE, NOW, TIME, RowLayout
+from penstock.engines.spark.rows.expressions import quote
 from penstock.model.operators import Column, Join
 from penstock.plan.alternates.safety import reads_clock
 from penstock.sql.text.dialect import parse_expression, render
@@ -43,8 +44,8 @@ def computed(columns: Sequence[Column]) -> str:
     return ", ".join(f"{timed(column.expression)} AS {quote(column.name)}" for column in columns)
 
 
-def union(inputs: Sequence[tuple[int, str, RowLayout]], output: RowLayout) -> str:
-    """All rows of those inputs (slot, rows, layout), by position of their columns, in one partition."""
+def union(inputs: Sequence[tuple[int, str, RowLayout]], output: RowLayout, *, one_task: bool = True) -> str:
+    """All rows of those inputs (slot, rows, layout), by position of their columns."""
     selects = []
     for slot, rows, layout in inputs:
         names = zip(layout.schema.names, output.schema.names, strict=True)
@@ -57,7 +58,8 @@ def union(inputs: Sequence[tuple[int, str, RowLayout]], output: RowLayout) -> st
         selects.append(f"SELECT {', '.join(columns)} FROM {rows}")
     if len(selects) == 1:
         return selects[0]
-    return f"SELECT /*+ COALESCE(1) */ * FROM ({' UNION ALL '.join(selects)})"
+    hint = "/*+ COALESCE(1) */ " if one_task else ""
+    return f"SELECT {hint}* FROM ({' UNION ALL '.join(selects)})"
 
 
 def join_relation(join: Join, rows: str, relation: str, stream: RowLayout, output: RowLayout) -> str:

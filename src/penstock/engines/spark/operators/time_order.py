@@ -9,9 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from penstock.engines.spark.operators.base import (
     ARRIVED,
     TIME,
@@ -24,6 +21,8 @@ from penstock.engines.spark.operators.base import (
 )
 from penstock.engines.spark.operators.grouping import MOST_PIECES, piece_of, smallest_run
 from penstock.engines.spark.operators.stateless import listed, union
+from penstock.engines.spark.rows.base import Rows, together
+from penstock.engines.spark.rows.expressions import Column, Constant, Not, less
 from penstock.engines.spark.storage.records import OperatorState, Piece
 
 _ROWS = "rows"
@@ -42,41 +41,38 @@ class TimeOrder:
         return union([(slot, rows, self._inputs[slot])], self._kept)
 
     def advance(
-        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, Rows], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Releases the rows that no row to come is before."""
         mark, pieces = min(marks), list(state.pieces)
-        new = [rows for rows in arrived.values() if rows.num_rows]
+        new = [rows for rows in arrived.values() if not rows.is_empty]
         if mark >= TIMELESS:
             gone = [*(tools.get(piece.ref) for piece in pieces), *new]
             return Advance(OperatorState(), self._released(gone), mark)
         mark -= mark % self._every_us
-        ripe: list[pa.Table] = []
+        ripe: list[Rows] = []
         for piece in [one for one in pieces if one.low < mark]:
             pieces.remove(piece)
             new.append(tools.get(piece.ref))
         waiting = []
         for rows in new:
-            is_ripe = pc.less(rows[TIME], mark)
-            ripe.append(rows.filter(is_ripe))
-            waiting.append(rows.filter(pc.invert(is_ripe)))
+            is_ripe = less(Column(TIME), mark)
+            ripe.append(rows.where(is_ripe))
+            waiting.append(rows.where(Not(is_ripe)))
         if waiting:
-            made = piece_of(pa.concat_tables(waiting), _ROWS, TIME, tools)
+            made = piece_of(together(waiting), _ROWS, TIME, tools)
             pieces += [made] if made is not None else []
         if len(pieces) > MOST_PIECES:
             pieces = _folded(pieces, tools)
         return Advance(OperatorState(tuple(pieces)), self._released(ripe), mark)
 
-    def _released(self, parts: Sequence[pa.Table]) -> tuple[Release, ...]:
-        rows = pa.concat_tables(parts) if parts else None
-        if rows is None or rows.num_rows == 0:
+    def _released(self, parts: Sequence[Rows]) -> tuple[Release, ...]:
+        full = [rows for rows in parts if not rows.is_empty]
+        if not full:
             return ()
-        order = [(name, "ascending") for name in (TIME, *self._kept.order_columns)]
-        rows = rows.take(pc.sort_indices(rows, sort_keys=order))
         # It was the watermark that let them go: the step fills in when that came.
-        place = rows.column_names.index(ARRIVED)
-        rows = rows.set_column(place, ARRIVED, pa.nulls(rows.num_rows, pa.int64()))
-        return (Release("ripe", {_ROWS: rows}),)
+        rows = together(full).having({ARRIVED: Constant(None)})
+        return (Release("ripe", {_ROWS: rows.in_order((TIME, *self._kept.order_columns))}),)
 
     def released(self, _variant: str) -> Released:
         """They go out as they are, but for columns that nobody asks for."""
@@ -86,6 +82,6 @@ class TimeOrder:
 def _folded(pieces: list[Piece], tools: Tools) -> list[Piece]:
     """The last pieces as one."""
     count = smallest_run(pieces)
-    table = pa.concat_tables([tools.get(piece.ref) for piece in pieces[-count:]])
-    made = piece_of(table, _ROWS, TIME, tools)
+    rows = together([tools.get(piece.ref) for piece in pieces[-count:]])
+    made = piece_of(rows, _ROWS, TIME, tools)
     return [*pieces[:-count], *([made] if made is not None else [])]

@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-from penstock.engines.spark.operators.base import END, UNKNOWN, Advance, Release, Released, Tools, quote
+from penstock.engines.spark.operators.base import END, UNKNOWN, Advance, Release, Released, Tools
 from penstock.engines.spark.operators.grouping import (
     MOST_PIECES,
     PANE,
@@ -24,6 +21,8 @@ from penstock.engines.spark.operators.grouping import (
 )
 from penstock.engines.spark.operators.over_nothing import NOTHING, OverNothing
 from penstock.engines.spark.operators.panes import panes_of
+from penstock.engines.spark.rows.base import Rows, together
+from penstock.engines.spark.rows.expressions import Column, Constant, IsNull, Not, between, quote
 from penstock.engines.spark.storage.records import OperatorState, Piece
 
 #: The one window of an aggregate that has none.
@@ -61,7 +60,7 @@ class WindowAggregate:
         return f"SELECT {shown} FROM {source}{where} GROUP BY {', '.join(by)}"
 
     def advance(
-        self, state: OperatorState, arrived: Mapping[int, pa.Table], marks: tuple[int, ...], tools: Tools
+        self, state: OperatorState, arrived: Mapping[int, Rows], marks: tuple[int, ...], tools: Tools
     ) -> Advance:
         """Adds what came to the panes and releases the windows that have closed."""
         pieces = list(state.pieces)
@@ -93,14 +92,14 @@ class WindowAggregate:
         numbers = {"next": first} if first > UNKNOWN else {}
         return Advance(OperatorState(tuple(pieces), numbers), (*releases, *unmet), marks[0])
 
-    def _apart(self, arrived: pa.Table | None) -> tuple[pa.Table | None, list[pa.Table]]:
+    def _apart(self, arrived: Rows | None) -> tuple[Rows | None, list[Rows]]:
         """What is to be remembered, and what goes past panes that are closed."""
         if arrived is None or not self._carries_late:
             return arrived, []
-        is_past = pc.is_valid(arrived[SINCE])
-        return arrived.filter(pc.invert(is_past)), [arrived.filter(is_past)]
+        is_open = IsNull(Column(SINCE))
+        return arrived.where(is_open), [arrived.where(Not(is_open))]
 
-    def _closed(self, pieces: list[Piece], first: int, last: int, tools: Tools) -> list[pa.Table]:
+    def _closed(self, pieces: list[Piece], first: int, last: int, tools: Tools) -> list[Rows]:
         low, high = self._panes.first_pane(first), self._panes.last_pane(last)
         return [
             self._within(piece, low, high, tools)
@@ -108,24 +107,22 @@ class WindowAggregate:
             if piece.low <= high and piece.high >= low
         ]
 
-    def _within(self, piece: Piece, low: int, high: int, tools: Tools) -> pa.Table:
+    def _within(self, piece: Piece, low: int, high: int, tools: Tools) -> Rows:
         """The partial aggregates of some panes; what an earlier version remembered has no late rows."""
-        table = tools.get(piece.ref)
-        if self._since and SINCE not in table.column_names:
-            table = table.append_column(SINCE, pa.nulls(table.num_rows, pa.int64()))
+        rows = tools.get(piece.ref)
+        if self._since and SINCE not in rows.columns:
+            rows = rows.having({SINCE: Constant(None)})
         if low <= piece.low and piece.high <= high:
-            return table
-        panes = table[PANE]
-        return table.filter(pc.and_(pc.greater_equal(panes, low), pc.less_equal(panes, high)))
+            return rows
+        return rows.where(between(Column(PANE), low, high))
 
     def _compacted(self, pieces: list[Piece], kept_from: int, tools: Tools) -> list[Piece]:
         """The last pieces made one, folded if they can be."""
         count = smallest_run(pieces)
-        tables = [self._within(piece, kept_from, END, tools) for piece in pieces[-count:]]
-        table = pa.concat_tables(tables)
+        rows = together([self._within(piece, kept_from, END, tools) for piece in pieces[-count:]])
         if not self._grouping.partials.raw:
-            table = tools.run(self._fold(), {"panes": table})
-        made = piece_of(table, "panes", PANE, tools)
+            rows = tools.run(self._fold(), {"panes": rows})
+        made = piece_of(rows, "panes", PANE, tools)
         return pieces[:-count] + ([made] if made is not None else [])
 
     def _fold(self) -> Released:
@@ -150,9 +147,9 @@ class WindowAggregate:
         return Released(sql, {"panes": (*self._columns(), "__first", "__last")})
 
 
-def _closing(tables: list[pa.Table], first: int, last: int) -> tuple[Release, ...]:
+def _closing(parts: list[Rows], first: int, last: int) -> tuple[Release, ...]:
     """Panes of windows that are complete."""
-    full = [table for table in tables if table.num_rows]
+    full = [rows for rows in parts if not rows.is_empty]
     if not full:
         return ()
-    return (Release("close", {"panes": with_constants(pa.concat_tables(full), __first=first, __last=last)}),)
+    return (Release("close", {"panes": with_constants(together(full), __first=first, __last=last)}),)

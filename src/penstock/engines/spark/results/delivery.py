@@ -15,18 +15,20 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 
 import pyarrow as pa
 
 from penstock.engines.spark.failing import LONGEST_PAUSE_S, Failing, FailingOnes
-from penstock.engines.spark.operators.base import ARRIVED, TIME
 from penstock.engines.spark.results.outbox import Account, Limit, Outbox
 from penstock.engines.spark.results.serving import Serving, Work
 from penstock.engines.spark.results.sinks.base import AfterCommitSink, DurableSink, Sink
+from penstock.engines.spark.results.sinks.files import FileSink
 from penstock.engines.spark.results.sinks.memory import MemorySink
 from penstock.engines.spark.results.subscribers import Subscribers
-from penstock.engines.spark.storage.records import Entry, MemberRows
+from penstock.engines.spark.rows.at_large import AtLarge
+from penstock.engines.spark.storage.records import Entry, MemberRows, without_measures
 from penstock.engines.spark.storage.store import Ref, Store
 
 #: What is busy while small tables are put together; no sink has that name.
@@ -214,6 +216,10 @@ class Deliveries:
 
     # --- before the commit ---
 
+    def table(self, ref: Ref) -> pa.Table:
+        """A stored result."""
+        return self._store.get(ref)
+
     def next_file(self) -> int:
         """A number that no file has yet."""
         return next(self._numbers)
@@ -231,7 +237,7 @@ class Deliveries:
         `parts` are members with sinks of their own, and their rows in it; `names` are the sinks to be used
         instead of those that the query has now. Sinks that are left out get nothing.
         """
-        shown = rows.drop_columns([name for name in (TIME, ARRIVED) if name in rows.column_names])
+        shown = without_measures(rows)
         if shown.num_rows == 0:
             return Staged()
         directory = self._directory
@@ -250,7 +256,8 @@ class Deliveries:
                 if isinstance(sink, DurableSink) or name in self._makers:
                     number = self.next_file()  # also if it is written later; `FileOrder` has the last word
                 if isinstance(sink, DurableSink) and number is not None:
-                    file = self._stage_file(name, sink, shown if part is None else part.of(shown), number)
+                    mine = shown if part is None else part.of(shown)
+                    file = self._stage_file(name, sink, partial(sink.stage, mine, number))
                     if file is not None:
                         files.append(file)
                         continue
@@ -260,14 +267,44 @@ class Deliveries:
             discard(files)
             raise
 
-    def _stage_file(self, name: str, sink: DurableSink, rows: pa.Table, number: int) -> StagedFile | None:
+    def stage_table(self, query: str, rows: AtLarge, leave_out: Collection[str] = ()) -> Staged:
+        """Puts a result that tasks wrote to a table where each of the query's sinks will find it.
+
+        Tasks write Parquet files from it, too; those of other formats are written by the driver.
+        """
+        directory, files, readers = self._directory, list[StagedFile](), list[Reader]()
+        try:
+            for name in directory.of.get(query, ()):
+                if name not in directory.sinks or name in leave_out:
+                    continue
+                sink, number = directory.sinks[name], None
+                if isinstance(sink, DurableSink) or name in self._makers:
+                    number = self.next_file()
+                if isinstance(sink, DurableSink) and number is not None:
+                    file = self._stage_file(name, sink, partial(self._staged_table, sink, rows, number))
+                    if file is not None:
+                        files.append(file)
+                        continue
+                readers.append(Reader(name, number))
+        except BaseException:
+            discard(files)
+            raise
+        return Staged(tuple(files), rows.stored if readers else None, tuple(readers), directory)
+
+    def _staged_table(self, sink: DurableSink, rows: AtLarge, number: int) -> str | None:
+        if isinstance(sink, FileSink) and sink.takes_rows_at_large:
+            return sink.stage_at_large(rows, number)
+        assert rows.stored is not None
+        return sink.stage(without_measures(self._store.get(rows.stored)), number)
+
+    def _stage_file(self, name: str, sink: DurableSink, stage: Callable[[], str | None]) -> StagedFile | None:
         """A staged file; None if it has to wait for its turn, or could not be written."""
         with self._changed:
             waits = self._outbox.first(name) is not None or name in self._unseen
             if waits or not self._failing.may_try(name, time.time()):
                 return None
         try:
-            file = sink.stage(rows, number)
+            file = stage()
         except Exception as error:  # whatever it is, it is this sink's
             self._failed(name, error)
             return None

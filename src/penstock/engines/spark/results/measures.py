@@ -44,6 +44,21 @@ class Latencies:
         if len(self._uncounted) > _MOST_UNCOUNTED:
             self._cells, self._uncounted = self.cells, []
 
+    def put_counted(
+        self,
+        count: int,
+        total_s: float,
+        cells: npt.NDArray[np.int64],
+        shares: npt.NDArray[np.int64],
+        longest_s: float,
+    ) -> None:
+        """More of them, so many in each of these cells."""
+        counted = self.cells.copy()
+        np.add.at(counted, cells, shares)
+        self._cells, self._uncounted = counted, []
+        self.count, self.total_s = self.count + count, self.total_s + total_s
+        self.longest_s = max(self.longest_s, longest_s)
+
     @property
     def cells(self) -> npt.NDArray[np.int64]:
         """How many fell into each cell."""
@@ -215,3 +230,18 @@ def add_all(
         if one is not None:
             one.latencies.put(end - start, total_s, cells[start:end], max(0.0, now_s - first_s))
             one._took(end - start, total_s, first_s, now_s)
+
+
+def add_sample(
+    measure: QueryMeasures | None, rows: int, arrived_us: npt.NDArray[np.int64], now_s: float
+) -> None:
+    """So many results of one query, of which some are known to have arrived then: the others did as these."""
+    if measure is None or not len(arrived_us):
+        return
+    seconds = np.maximum(now_s - arrived_us / 1e6, 0.0)
+    ends = np.linspace(0, rows, len(seconds) + 1).astype(np.int64)
+    shares = ends[1:] - ends[:-1]
+    first_s = float(arrived_us.min()) / 1e6
+    total_s = float((seconds * shares).sum())
+    measure.latencies.put_counted(rows, total_s, np.searchsorted(_CELLS, seconds), shares, now_s - first_s)
+    measure._took(rows, total_s, first_s, now_s)

@@ -20,9 +20,12 @@ from penstock.engines.spark.results.delivery import Deliveries, Staged, StagedFi
 from penstock.engines.spark.results.draining import Drain
 from penstock.engines.spark.results.file_order import FileOrder
 from penstock.engines.spark.results.full_windows import FullWindows, PutOut, put_out
-from penstock.engines.spark.results.measures import QueryMeasures, add_all
+from penstock.engines.spark.results.measures import QueryMeasures, add_all, add_sample
 from penstock.engines.spark.results.readers import Readers
 from penstock.engines.spark.results.tagged_files import TaggedFiles, runs_of_members, sorted_by_member
+from penstock.engines.spark.rows.at_large import AtLarge, stored_ref
+from penstock.engines.spark.rows.base import Rows
+from penstock.engines.spark.rows.in_hand import table_of
 from penstock.engines.spark.sharing.shared import SharedQueries
 from penstock.engines.spark.steps.rosters import Member
 from penstock.engines.spark.storage.commit_log import CommitLog
@@ -47,11 +50,17 @@ class StagedResult:
     starts: tuple[int, ...] = ()
     rows: pa.Table | None = None
     put_out: PutOut | None = None
+    table: AtLarge | None = None  # the rows, if tasks wrote them; `arrived` is a sample then
 
     @property
     def members(self) -> list[str]:
         """The names of those whose rows these are."""
         return [member.query for member in self.whose]
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self.arrived) if self.table is None else self.table.count()
 
     @property
     def counts(self) -> list[int]:
@@ -62,8 +71,12 @@ class StagedResult:
     def rows_of(self) -> dict[str, int]:
         """How many rows are whose."""
         if not self.whose:
-            return {self.query: len(self.arrived)}
+            return {self.query: self.count}
         return dict(zip(self.members, self.counts, strict=True))
+
+
+#: Of so many rows is known when they arrived, of a result that tasks wrote.
+SAMPLE_ROWS = 1000
 
 
 class Results:
@@ -86,15 +99,20 @@ class Results:
         self._posts: list[Entry] = []
         self._measured: list[StagedResult] = []
 
-    def stage(self, graph: Graph, sinks: Mapping[str, pa.Table]) -> tuple[StagedResult, ...]:
+    def stage(self, graph: Graph, sinks: Mapping[str, Rows]) -> tuple[StagedResult, ...]:
         """A step's results, put where sinks will find them. Any thread may call it."""
         found: list[StagedResult] = []
         try:
-            for node, rows in sinks.items():
+            for node, put_out_now in sinks.items():
                 sink = graph.nodes[node].operator
                 assert isinstance(sink, Sink)
-                if not rows.num_rows:
+                if put_out_now.is_empty:
                     continue
+                ref = stored_ref(put_out_now)
+                if isinstance(put_out_now, AtLarge) and sink.query not in self.ending:
+                    found.append(self._stage_table(sink.query, put_out_now))
+                    continue
+                rows = self.deliveries.table(ref) if ref is not None else table_of(put_out_now)
                 if sink.query in self.shared:
                     found += self._stage_shared(sink.query, rows)
                 else:
@@ -114,6 +132,14 @@ class Results:
     def _stage(self, query: str, rows: pa.Table) -> StagedResult:
         arrived = np.asarray(rows[ARRIVED], dtype=np.int64)
         return StagedResult(query, self.deliveries.stage(query, rows), arrived, rows=rows)
+
+    def _stage_table(self, query: str, rows: AtLarge) -> StagedResult:
+        """A result that tasks wrote; of when its rows arrived there are the bounds."""
+        bounds = rows.bounds(ARRIVED)
+        assert bounds is not None
+        first, last = bounds[ARRIVED].low or 0, bounds[ARRIVED].high or 0
+        arrived = np.linspace(first, last, min(rows.count(), SAMPLE_ROWS)).astype(np.int64)
+        return StagedResult(query, self.deliveries.stage_table(query, rows), arrived, table=rows)
 
     def _stage_shared(self, shared: str, rows: pa.Table) -> list[StagedResult]:
         """All members' rows in one go; those with sinks of their own get parts of it."""
@@ -135,9 +161,9 @@ class Results:
             if self.deliveries.has_sinks(member.query)
         }
 
-    def stage_drained(self, drain: Drain, sinks: Mapping[str, pa.Table]) -> StagedResult | None:
+    def stage_drained(self, drain: Drain, sinks: Mapping[str, Rows]) -> StagedResult | None:
         """A query's last results, put where sinks will find them; None if there are none."""
-        found = [table for table in sinks.values() if table.num_rows]
+        found = [table_of(rows) for rows in sinks.values() if not rows.is_empty]
         if not found:
             return None
         rows = pa.concat_tables(found)
@@ -182,13 +208,17 @@ class Results:
         """Records results, with the offsets up to which rows are in them; `finished` ends a query."""
         for one in results:
             self._put_down(one, one.staged)
-            if one.rows is not None and self.deliveries.have_changed_since(one.staged):
-                parts = self._parts(one.whose, one.starts, len(one.arrived))
+            if self.deliveries.have_changed_since(one.staged):
                 have = self.deliveries.have(one.staged)
-                self._put_down(one, self.deliveries.stage(one.query, one.rows, parts, leave_out=have))
+                if one.rows is not None:
+                    parts = self._parts(one.whose, one.starts, len(one.arrived))
+                    self._put_down(one, self.deliveries.stage(one.query, one.rows, parts, leave_out=have))
+                elif one.table is not None:
+                    self._put_down(one, self.deliveries.stage_table(one.query, one.table, have))
+            self._let_go(one)
             self._measured.append(one)
             life = self.lives.setdefault(one.query, {})
-            life["rows"] = life.get("rows", 0) + len(one.arrived)
+            life["rows"] = life.get("rows", 0) + one.count
             life["frontier"] = {**life.get("frontier", {}), **frontier}
             if one.members:
                 self._count(one, life)
@@ -199,6 +229,12 @@ class Results:
         if results:
             self._log.put_results([(one.query, self.lives[one.query]) for one in results])
             self._log.set("next_file", self.deliveries.next_file())
+
+    def _let_go(self, result: StagedResult) -> None:
+        """A table that tasks wrote a result to goes, if nobody is to get it from there."""
+        ref = stored_ref(result.table) if result.table is not None else None
+        if ref is not None and all(entry.ref != ref for entry in self._posts):
+            self._garbage.append(ref.name)
 
     def _put_down(self, result: StagedResult, staged: Staged) -> None:
         """What was staged of a result counts from this commit on."""
@@ -318,6 +354,9 @@ class Results:
         for one in self._measured:
             # Nobody has waited for rows that came before their query.
             arrived = np.maximum(one.arrived, round(1e6 * self.lives[one.query].get("asked_s", 0.0)))
+            if one.table is not None:
+                add_sample(self.measures.get(one.query), one.count, arrived, now_s)
+                continue
             add_all([self.measures.get(one.query)], [0], arrived, now_s)
             if one.members:
                 add_all([self.measures.get(name) for name in one.members], one.starts, one.arrived, now_s)

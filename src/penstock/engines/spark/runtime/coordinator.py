@@ -52,6 +52,7 @@ from penstock.engines.spark.ingest.retention import Retention
 from penstock.engines.spark.results.delivery import Deliveries
 from penstock.engines.spark.results.draining import Drains
 from penstock.engines.spark.results.results import Results, StagedResult
+from penstock.engines.spark.rows.at_large import LargeTables
 from penstock.engines.spark.runtime.charging import Charging
 from penstock.engines.spark.runtime.holding import MemoryWatch
 from penstock.engines.spark.runtime.intake import Intake
@@ -98,6 +99,8 @@ class Totals:
 
     steps: int = 0
     jobs: int = 0
+    large_steps: int = 0  # of the steps, those of many tasks
+    driver_row_bytes: int = 0  # of rows that the driver had in its hands for steps; none of those at large
     failed_steps: int = 0
     step_s: float = 0.0  # of steps, from their start to their commit
     spark_s: float = 0.0  # of that, within Spark
@@ -125,6 +128,7 @@ class Coordinator:
         tell: Callable[[str], None],
         profiling: float,
         profiles: Jobs,
+        large: LargeTables,
     ) -> None:
         self.control, self.log, self.store, self.shared = control, log, store, shared
         self.skipped = skipped
@@ -140,7 +144,7 @@ class Coordinator:
         budget = ProfileBudget(profiling)
         self.profiler = Profiler(profiles, self.mailbox.send, budget) if profiling else None
         self._workers = Workers(
-            self.progress, jobs, store, relations, self.results, self.mailbox.send, self.profiler
+            self.progress, jobs, store, relations, self.results, self.mailbox.send, self.profiler, large
         )
         self.drains = Drains(log, self.progress, store, shared, deliveries, self._garbage)
         #: What to do when a one-time query has its window.
@@ -387,6 +391,8 @@ class Coordinator:
         totals = self.totals
         totals.steps += 1
         totals.jobs += result.jobs
+        totals.large_steps += result.at_large
+        totals.driver_row_bytes += result.driver_bytes
         totals.spark_s += result.spark_s
         self.skipped.add(result.skipped)
         unit = self.control.units[command.unit]

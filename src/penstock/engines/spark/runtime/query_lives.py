@@ -136,6 +136,6 @@ class QueryLives:
             self._of.deliver((staged,), {})
             life = self._of.results.lives[drain.query]
             if "rows before" in life:  # it goes on as something else, which these are not rows of
-                life["rows before"] += len(staged.arrived)
+                life["rows before"] += staged.count
                 self._of.results.put_life(drain.query)
         self._of.drains.finish(drain)

@@ -12,8 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-import pyarrow as pa
-
 from penstock.adapt.observations import PartTiming, RowSizes
 from penstock.control.commands import RunStep, Take
 from penstock.control.units import UnitState
@@ -23,6 +21,10 @@ from penstock.engines.spark.operators.layouts import layouts
 from penstock.engines.spark.operators.registry import stateful_operators
 from penstock.engines.spark.results.draining import Drain
 from penstock.engines.spark.results.results import Results, StagedResult
+from penstock.engines.spark.rows.at_large import LargeTables, size_of, stored_ref
+from penstock.engines.spark.rows.base import Rows
+from penstock.engines.spark.rows.in_hand import table_of
+from penstock.engines.spark.steps.at_large import run_at_large
 from penstock.engines.spark.steps.bisection import MOST_TRIES, culprits
 from penstock.engines.spark.steps.prepared import Jobs
 from penstock.engines.spark.steps.profiling import Profiler
@@ -54,6 +56,7 @@ class StepDone:
     def tables(self) -> set[str]:
         """The stored tables that its commit will name."""
         refs = [*self.stored.values(), *(one.staged.ref for one in self.staged)]
+        refs += [stored_ref(one.table) for one in self.staged if one.table is not None]
         refs += [piece.ref for state in self.result.states.values() for piece in state.pieces]
         return {ref.name for ref in refs if ref is not None}
 
@@ -99,8 +102,9 @@ class Workers:
         results: Results,
         report: Callable[[Report], None],
         profiler: Profiler | None = None,
+        large: LargeTables | None = None,
     ) -> None:
-        self._profiler = profiler
+        self._profiler, self._large = profiler, large
         self._progress, self._jobs, self._store, self._relations = progress, jobs, store, relations
         self._results, self._shared, self._report = results, results.shared, report
         #: One for each worker that a step was given to so far.
@@ -151,6 +155,7 @@ class Workers:
             self._store,
             self._relations.between,
             self._shared.roster,
+            self._large,
         )
 
     def submit(self, command: RunStep) -> None:
@@ -178,9 +183,9 @@ class Workers:
         try:
             result = self._run(runner, command, known)
             stored = {
-                port: self._stored(port, table, result)
-                for port, table in result.queues.items()
-                if table.num_rows
+                port: self._stored(port, rows, result)
+                for port, rows in result.queues.items()
+                if not rows.is_empty
             }
             staged = self._staged(runner, result)
             result.seconds = time.perf_counter() - began_s
@@ -192,10 +197,12 @@ class Workers:
         except BaseException as error:
             return StepBroken(command, f"{type(error).__name__}: {error}")
 
-    def _stored(self, port: Port, table: pa.Table, result: Result) -> Ref:
+    def _stored(self, port: Port, rows: Rows, result: Result) -> Ref:
         """Rows for a queue; whoever made them has that to do, too."""
         began_s = time.perf_counter()
-        ref = self._store.put(table, "queue")
+        ref = stored_ref(rows)
+        if ref is None:
+            ref = self._store.put(table_of(rows), "queue")
         taken_s = time.perf_counter() - began_s
         result.timings.append(
             PartTiming(f"put {port.node}.{port.output}", (port.node,), ref.rows, taken_s, is_job=False)
@@ -209,20 +216,21 @@ class Workers:
         staged = self._results.stage(runner.graph, result.sinks)
         taken_s = time.perf_counter() - began_s
         ports = {sink: runner.graph.nodes[sink].inputs[0] for sink in result.sinks}
-        rows = sum(table.num_rows for table in result.sinks.values())
-        for sink, table in result.sinks.items():
-            share = table.num_rows / rows if rows else 1 / len(ports)
+        counts = {sink: rows.count() for sink, rows in result.sinks.items()}
+        total = sum(counts.values())
+        for sink, rows in result.sinks.items():
+            share = counts[sink] / total if total else 1 / len(ports)
             key, port = f"deliver {sink}", ports[sink]
-            result.timings.append(
-                PartTiming(key, (port.node,), table.num_rows, taken_s * share, is_job=False)
-            )
+            result.timings.append(PartTiming(key, (port.node,), counts[sink], taken_s * share, is_job=False))
             if port not in result.queues:
-                result.weighed.append(RowSizes(port, table.num_rows, table.nbytes))
+                result.weighed.append(RowSizes(port, counts[sink], size_of(rows)))
         return staged
 
     @staticmethod
     def _run(runner: UnitRunner, command: RunStep, known: Known) -> Result:
         """The step; without the rows that its query cannot process, if the query says so."""
+        if command.at_large:
+            return run_at_large(runner, command.takes, known)
         try:
             return runner.run(command.takes, known)
         except StepError as error:

@@ -26,7 +26,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 
 from penstock.engines.spark.functions.registry import Functions
-from penstock.engines.spark.operators.base import Released, quote
+from penstock.engines.spark.operators.base import Released
+from penstock.engines.spark.rows.expressions import quote
 from penstock.engines.spark.session.session import is_alive, is_local
 from penstock.engines.spark.session.spark_errors import as_step_errors
 from penstock.engines.spark.storage.store import write

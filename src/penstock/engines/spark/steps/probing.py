@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from penstock.engines.spark.operators.base import ROW, Released, quote
+from penstock.engines.spark.operators.base import ROW, Released
+from penstock.engines.spark.rows.expressions import quote
 from penstock.engines.spark.steps.sizes import row_bytes
 from penstock.engines.spark.steps.stages import Stage, ancestors
 from penstock.engines.spark.steps.units import JobPlan

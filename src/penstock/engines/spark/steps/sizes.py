@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from penstock.engines.spark.operators.base import quote
+from penstock.engines.spark.rows.expressions import quote
 from penstock.model.schema import UNTYPED, Field
 from penstock.sql.typing.types import Array, Decimal, Map, Struct, Type, parse
 

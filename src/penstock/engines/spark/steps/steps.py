@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,11 +22,15 @@ from penstock.engines.spark.operators.base import (
     NOW,
     TIME,
     UNKNOWN,
+    Release,
     Released,
     RowLayout,
     StatefulOperator,
 )
 from penstock.engines.spark.operators.layouts import Layouts
+from penstock.engines.spark.rows.at_large import LargeTables
+from penstock.engines.spark.rows.base import Rows, Stored, together
+from penstock.engines.spark.rows.in_hand import InHand, put, table_of
 from penstock.engines.spark.steps.prepared import Job, Jobs
 from penstock.engines.spark.steps.rosters import Roster, bucketed
 from penstock.engines.spark.steps.skipping import LeftOut, Skipped, in_train, without
@@ -45,7 +50,11 @@ from penstock.engines.spark.storage.store import Ref, Store
 from penstock.model.batch import Batch
 from penstock.model.graph import Edge, Graph, Port
 from penstock.model.operators import Join
+from penstock.plan.shared.shapes import MEMBER
 from penstock.policies.layout import UnitPlace
+
+#: A queue's port, or a sink's name.
+_Place = TypeVar("_Place")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +101,8 @@ class PartRun:
 class Result:
     """What a step came to, to be committed."""
 
-    queues: dict[Port, pa.Table] = field(default_factory=dict)
-    sinks: dict[str, pa.Table] = field(default_factory=dict)
+    queues: dict[Port, Rows] = field(default_factory=dict)
+    sinks: dict[str, Rows] = field(default_factory=dict)
     states: dict[str, OperatorState] = field(default_factory=dict)
     entry_marks: Watermarks = field(default_factory=dict)
     outputs: Outputs = field(default_factory=dict)
@@ -101,6 +110,8 @@ class Result:
     spark_s: float = 0.0
     seconds: float = 0.0
     rows: int = 0
+    at_large: bool = False  # whether tasks read and wrote all rows
+    driver_bytes: int = 0  # of rows that the driver had in its hands
     skipped: tuple[Skipped, ...] = ()  # rows that the query left out, since it cannot process them
     entered: dict[Port, int] = field(default_factory=dict)  # rows by queue
     parts: list[PartRun] = field(default_factory=list)
@@ -134,7 +145,9 @@ class UnitRunner:
         store: Store,
         relations: Relations,
         rosters: Rosters,
+        large: LargeTables | None = None,
     ) -> None:
+        self.large = large
         self.graph, self.place, self.layouts, self.stateful = graph, place, layouts, stateful
         self.compiler = Compiler(graph, place, layouts, stateful)
         self._jobs, self.store, self.relations, self.rosters = jobs, store, relations, rosters
@@ -161,7 +174,7 @@ class UnitRunner:
 
         `rosters` are to be used instead of what they are now.
         """
-        result = _Step(self, known, rosters or {}).take(takes)
+        result = Step(self, known, rosters or {}).take(takes)
         if self.left_out:
             result.skipped = in_train(takes, self.left_out)
         return result
@@ -201,12 +214,16 @@ class UnitRunner:
         return job
 
 
-class _Step:
+class Step:
+    """One step in hand: the driver has the rows, and each job is one task."""
+
+    at_large = False
+
     def __init__(self, runner: UnitRunner, known: Known, rosters: Mapping[str, Roster]) -> None:
         self._of = runner
         self._marks, self._outputs, self._states = dict(known.marks), dict(known.outputs), known.states
         self._result = Result()
-        self._arrived: dict[str, dict[int, list[pa.Table]]] = {}
+        self._arrived: dict[str, dict[int, list[Rows]]] = {}
         self._epoch = self._first_epoch = 0
         self._closings: list[tuple[np.ndarray, np.ndarray]] = []
         self._rosters = dict(rosters)
@@ -227,12 +244,16 @@ class _Step:
                     self._advance(name)
             spread(graph, place, name, self._marks, self._outputs)
         result.outputs = {name: self._outputs[name] for name in result.states}
+        self._finish()
         result.seconds = time.perf_counter() - began
         return result
 
+    def _finish(self) -> None:
+        """All jobs are done."""
+
     def _enter(self, takes: tuple[Take, ...], began_s: float) -> None:
         """The job over the train's rows, and the watermarks that came with them."""
-        tables: dict[Port, list[pa.Table]] = {}
+        parts: dict[Port, list[Rows]] = {}
         edges: list[Edge] = []
         held = [batch.ref for take in takes for batch in take.batches]
         self._epoch, self._first_epoch = max(h.epoch for h in held), min(h.oldest_epoch for h in held)
@@ -251,28 +272,48 @@ class _Step:
                 self._result.weighed.append(
                     RowSizes(port, sum(ref.rows for ref in refs), sum(ref.bytes for ref in refs))
                 )
-                rows = without(self._of.rows(port, full), full, self._of.left_out.get(port.node, {}))
-                tables.setdefault(port, []).append(rows)
+                parts.setdefault(port, []).append(self._entering(port, full))
         if not edges:
             return
         reading = tuple(sorted(set(edges), key=lambda edge: (edge.port, edge.reader, edge.slot)))
-        named = {name: pa.concat_tables(tables[port]) for port, name in entry_inputs(reading).items()}
-        self._result.rows = sum(table.num_rows for table in named.values())
-        for port, name in entry_inputs(reading).items():
-            self._result.entered[port] = named[name].num_rows
-        part, job = self._of.part(reading, lambda: self._of.compiler.entry(reading))
-        self._job(part, job, named, f"enter {' '.join(map(_name, self._result.entered))}", began_s)
+        named = {name: together(parts[port]) for port, name in entry_inputs(reading).items()}
+        for port in entry_inputs(reading):
+            self._result.entered[port] = sum(
+                batch.rows for take in takes if take.edges[0].port == port for batch in take.batches
+            )
+        self._result.rows = sum(self._result.entered.values())
+        self._run_entry(reading, named, f"enter {' '.join(map(_name, self._result.entered))}", began_s)
+
+    def _entering(self, port: Port, batches: list[Batch]) -> Rows:
+        """The rows of batches of a queue."""
+        rows = without(self._of.rows(port, batches), batches, self._of.left_out.get(port.node, {}))
+        return InHand(rows)
+
+    def _run_entry(
+        self, edges: tuple[Edge, ...], inputs: Mapping[str, Rows], key: str, began_s: float
+    ) -> None:
+        """The job over rows of queues."""
+        part, job = self._of.part(edges, lambda: self._of.compiler.entry(edges))
+        self._job(part, job, inputs, key, began_s)
+
+    def _run_release(self, name: str, release: Release, began_s: float) -> None:
+        """The job over what an operator releases."""
+        make = partial(self._of.compiler.release, name, release.variant)
+        part, job = self._of.part((name, release.variant), make)
+        self._job(part, job, release.tables, f"release {name} {release.variant}", began_s, name)
 
     def _job(
         self,
         part: JobPlan,
         job: Job,
-        tables: Mapping[str, pa.Table],
+        inputs: Mapping[str, Rows],
         key: str,
         began_s: float,
         releases: str | None = None,
     ) -> None:
         """Runs a part; what comes out goes where it belongs."""
+        tables = {name: table_of(rows) for name, rows in inputs.items()}
+        self._result.driver_bytes += sum(table.nbytes for table in tables.values())
         given = part.inputs(tables)
         first = self._first_epoch if releases is None else 0  # what is remembered may be of any epoch
         for name, alias in part.relations.items():
@@ -288,7 +329,7 @@ class _Step:
         else:
             outputs = part.without_job(given)
         for target, table in outputs.items():
-            self._put(target, table)
+            self._put(target, InHand(table))
         self._note(
             PartRun(
                 key,
@@ -314,74 +355,78 @@ class _Step:
             self._rosters[name] = self._of.rosters(name)
         return self._rosters[name]
 
-    def _put(self, target: Target, table: pa.Table) -> None:
-        result = self._result
+    def _put(self, target: Target, rows: Rows) -> None:
+        """Rows go where they belong."""
         match target:
             case ToState(node, slot):
-                if table.num_rows:
-                    self._arrived.setdefault(node, {}).setdefault(slot, []).append(table)
+                if not rows.is_empty:
+                    self._arrived.setdefault(node, {}).setdefault(slot, []).append(rows)
             case ToQueue(port):
-                table = self._closed(table)
-                before = result.queues.get(port)
-                result.queues[port] = table if before is None else pa.concat_tables([before, table])
+                self._gather(self._result.queues, port, rows)
             case ToSink(node):
-                table = self._closed(table)
-                before = result.sinks.get(node)
-                result.sinks[node] = table if before is None else pa.concat_tables([before, table])
+                self._gather(self._result.sinks, node, rows)
 
-    def _closed(self, table: pa.Table) -> pa.Table:
+    def _gather(self, found: dict[_Place, Rows], place: _Place, rows: Rows) -> None:
+        """More rows for a place that may have some already."""
+        closed = self._closed(rows)
+        before = found.get(place)
+        found[place] = closed if before is None else together([before, closed])
+
+    def _closed(self, rows: Rows) -> Rows:
         """Rows that a watermark set free arrived with that watermark."""
+        table = table_of(rows)
         column = table[ARRIVED]
         if column.null_count == 0:
-            return table
+            return rows
         times = np.asarray(pc.fill_null(table[TIME], UNKNOWN))
         found = np.zeros(len(times), dtype=np.int64)
         for marks, arrived in self._closings:
             place = np.minimum(np.searchsorted(marks, times, side="right"), len(marks) - 1)
             found = np.maximum(found, arrived[place])
         filled = pc.coalesce(column, pa.array(found))
-        return table.set_column(table.column_names.index(ARRIVED), ARRIVED, filled)
+        return InHand(table.set_column(table.column_names.index(ARRIVED), ARRIVED, filled))
 
     def _advance(self, name: str) -> None:
         """A stateful operator's turn, and the jobs over what it releases."""
         operator = self._of.stateful[name]
-        arrived = {slot: pa.concat_tables(parts) for slot, parts in self._arrived.pop(name, {}).items()}
+        arrived = {slot: together(parts) for slot, parts in self._arrived.pop(name, {}).items()}
         slots = range(len(self._of.graph.nodes[name].inputs))
         marks = tuple(self._marks.get((name, slot), UNKNOWN) for slot in slots)
         began_s = time.perf_counter()
         turn = operator.advance(self._states.get(name, OperatorState()), arrived, marks, self)
-        rows = sum(table.num_rows for table in arrived.values())
-        self._result.timings.append(
-            PartTiming(f"advance {name}", (name,), rows, time.perf_counter() - began_s, is_job=False)
-        )
+        self._note_turn(name, arrived, time.perf_counter() - began_s)
         self._result.states[name] = turn.state
         self._outputs[name] = max(turn.mark, self._outputs.get(name, UNKNOWN))
         for release in turn.releases:
-            make = partial(self._of.compiler.release, name, release.variant)
-            began_s = time.perf_counter()
-            part, job = self._of.part((name, release.variant), make)
-            self._job(part, job, release.tables, f"release {name} {release.variant}", began_s, name)
+            self._run_release(name, release, time.perf_counter())
+
+    def _note_turn(self, name: str, arrived: Mapping[int, Rows], seconds: float) -> None:
+        """What an operator took between jobs."""
+        rows = sum(rows.count() for rows in arrived.values())
+        self._result.timings.append(PartTiming(f"advance {name}", (name,), rows, seconds, is_job=False))
 
     # --- what a stateful operator may do (`Tools`) ---
 
-    def put(self, table: pa.Table) -> Ref:
-        """Stores a table."""
-        return self._of.store.put(table, "state")
+    def put(self, rows: Rows, *bounded: str) -> Stored | None:
+        """Stores rows, with the bounds of those columns; nothing if there are none."""
+        return put(rows, "state", bounded, self._of.store)
 
-    def get(self, ref: Ref) -> pa.Table:
-        """Loads a table."""
-        return self._of.store.get(ref)
+    def get(self, ref: Ref) -> Rows:
+        """The rows of a stored table."""
+        return InHand(self._of.store.get(ref))
 
-    def run(self, released: Released, tables: Mapping[str, pa.Table]) -> pa.Table:
-        """Runs SQL over tables as a Spark job of its own."""
+    def run(self, released: Released, inputs: Mapping[str, Rows]) -> Rows:
+        """Runs SQL over rows as a Spark job of its own."""
         job = self._of.fold(released)
-        table = job.run(tables)
+        table = job.run({name: table_of(rows) for name, rows in inputs.items()})
         self._count(job)
-        return table
+        return InHand(table)
 
-    def members(self, roster: str) -> pa.Table:
+    def members(self, roster: str | None) -> Rows:
         """The members of a shared query that see their streams end, as this step knows them."""
-        return self._roster(roster).expecting()
+        if roster is None:
+            return InHand(pa.table({MEMBER: pa.array([0], pa.int32())}))
+        return InHand(self._roster(roster).expecting())
 
     def _count(self, job: Job) -> None:
         self._result.spark_s += job.spark_s

@@ -106,6 +106,7 @@ class JobPlan:
     stages: tuple[Stage, ...] = ()
     named: tuple[str, ...] = ()  # the named SELECTs of its text, in the order of stages
     ends: Mapping[Target, str] = field(default_factory=dict)  # the stage that each target gets
+    selects: Mapping[Target, str] = field(default_factory=dict)  # the text for each target by itself
 
     @property
     def needs_job(self) -> bool:
@@ -152,16 +153,19 @@ class Compiler:
     place: UnitPlace
     layouts: Layouts
     stateful: Mapping[str, StatefulOperator]
+    one_task: bool = True  # whether a job is one task, which Spark has to be told
 
     def entry(self, edges: tuple[Edge, ...]) -> JobPlan:
         """The job over rows of queues, those that these edges read."""
+        if not self.one_task:
+            return self._entry(edges, numbered=False)
         part = self._entry(edges, numbered=True)
         if any(output.copies for output in part.targets.values()):
             return part
         return self._entry(edges, numbered=False)
 
     def _entry(self, edges: tuple[Edge, ...], *, numbered: bool) -> JobPlan:
-        text = _Text(self, numbered=numbered)
+        text = _Text(self, numbered=numbered, one_task=self.one_task)
         for port, name in entry_inputs(edges).items():
             text.entering[port] = self.layouts.read_by(port, [edge for edge in edges if edge.port == port])
             columns = text.layout(port).columns
@@ -174,7 +178,7 @@ class Compiler:
 
     def release(self, node: str, variant: str) -> JobPlan:
         """The job over what a stateful operator releases."""
-        text = _Text(self, numbered=False)
+        text = _Text(self, numbered=False, one_task=self.one_task)
         released = self.stateful[node].released(variant)
         text.inputs.update(released.inputs)
         text.together = True
@@ -211,6 +215,7 @@ class _Text:
 
     of: Compiler
     numbered: bool  # whether rows have the numbers with which they went in
+    one_task: bool = True
     inputs: dict[str, tuple[str, ...]] = field(default_factory=dict)
     entering: dict[Port, RowLayout] = field(default_factory=dict)  # the ports whose rows begin the job
     arriving: dict[tuple[str, int], Rows] = field(default_factory=dict)
@@ -271,8 +276,8 @@ class _Text:
                 self._operator(name, node.operator, slots)
         selects = [select for select, _ in self.outputs.values()]
         sql = selects[0] if len(selects) == 1 else _tagged(selects)
-        if self.steps:
-            sql = f"WITH {', '.join(self.steps)} {sql}"
+        begin = f"WITH {', '.join(self.steps)} " if self.steps else ""
+        sql = begin + sql
         return JobPlan(
             Released(sql, self.inputs),
             {target: output for target, (_, output) in self.outputs.items()},
@@ -283,6 +288,7 @@ class _Text:
             tuple(self.stages),
             tuple(self.steps),
             self.ends,
+            {target: begin + select for target, (select, _) in self.outputs.items()},
         )
 
     def _made(
@@ -345,7 +351,9 @@ class _Text:
                 kept = [(TIME, TIME), (ARRIVED, ARRIVED)]  # others may be this operator's
                 origins = rows.renamed([*names, *kept])
                 of = rows if len(slots) == 1 else None
-                made = self.add(stateless.union(inputs, output), of, origins, rows.kept)
+                made = self.add(
+                    stateless.union(inputs, output, one_task=self.one_task), of, origins, rows.kept
+                )
                 computed = [
                     new
                     for slot in slots
@@ -384,7 +392,7 @@ class _Text:
         It takes what comes out of a join to be as large as its inputs multiplied, too large for one partition
         however much that may hold. A limit that no step reaches puts an end to that.
         """
-        if rows in self.inputs:
+        if rows in self.inputs or not self.one_task:
             return rows
         return f"(SELECT /*+ COALESCE(1) */ * FROM (SELECT * FROM {rows} LIMIT {_ALL_ROWS}))"
 

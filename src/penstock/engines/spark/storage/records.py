@@ -110,4 +110,13 @@ class Entry:
 
     def shown(self, table: pa.Table) -> pa.Table:
         """What the reader gets of the table."""
-        return table if self.part is None else self.part.of(table)
+        return without_measures(table) if self.part is None else self.part.of(table)
+
+
+#: What results are measured by, beside their columns.
+_MEASURES = ("__time", "__arrived")
+
+
+def without_measures(table: pa.Table) -> pa.Table:
+    """A result as its readers see it."""
+    return table.drop_columns([name for name in _MEASURES if name in table.column_names])

@@ -3,11 +3,14 @@
 Everything that waits is in here: ingested batches, queues, operators' state. A table is written once, before
 it counts, and read many times; memory holds the tables used last, as long as they fit the limit. So a crash
 finds everything on disk, and a backlog costs disk, not the process.
+
+A table that the driver writes is one file, one that Spark's tasks write a directory with a file of each task.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
@@ -51,13 +54,18 @@ class Store:
         self._threads = threading.local()  # the names of the tables that a thread notes
         root.mkdir(parents=True, exist_ok=True)
 
-    def put(self, table: pa.Table, kind: str) -> Ref:
-        """Writes a table; `kind` begins its file's name, for people who look."""
+    def new_name(self, kind: str) -> str:
+        """A name for a table that is about to be written; `kind` begins it, for people who look."""
         with self._lock:
             self._serial += 1
             name = f"{kind}-{self._serial}.parquet"
         for noted in getattr(self._threads, "noting", ()):
             noted.append(name)  # before it is written: half a file is to be deleted, too
+        return name
+
+    def put(self, table: pa.Table, kind: str) -> Ref:
+        """Writes a table."""
+        name = self.new_name(kind)
         write(table, self._root / name, sync=True)
         ref = Ref(name, table.num_rows, table.nbytes)
         self._hold(ref, table)
@@ -81,7 +89,8 @@ class Store:
             if table is not None:
                 self._held.move_to_end(ref.name)
                 return table
-        table = pq.read_table(self._root / ref.name, memory_map=False, use_threads=False)
+        path = self._root / ref.name
+        table = of_tasks(path) if path.is_dir() else pq.read_table(path, memory_map=False, use_threads=False)
         self._hold(ref, table)
         return table
 
@@ -89,8 +98,16 @@ class Store:
         """The columns of a table; its rows are not read for that."""
         with self._lock:
             table = self._held.get(ref.name)
-        names = table.column_names if table is not None else pq.read_schema(self._root / ref.name).names
-        return list(names)
+        return list(table.column_names if table is not None else self.schema(ref).names)
+
+    def schema(self, ref: Ref) -> pa.Schema:
+        """The columns of a table with their types, as its file has them."""
+        return pq.read_schema(self.files(ref)[0])
+
+    def files(self, ref: Ref) -> list[Path]:
+        """The files of a table, in the order of its rows."""
+        path = self._root / ref.name
+        return files_of_tasks(path) if path.is_dir() else [path]
 
     def path(self, ref: Ref) -> Path:
         """Where a table's file is."""
@@ -104,7 +121,7 @@ class Store:
                     self._doomed.add(name)
                     continue
             self.forget([name])
-            (self._root / name).unlink(missing_ok=True)
+            _remove(self._root / name)
 
     def forget(self, names: Iterable[str]) -> None:
         """Has tables no more in memory, which are hardly read again."""
@@ -136,7 +153,7 @@ class Store:
         kept = set(names)
         for path in self._root.iterdir():
             if path.name not in kept:
-                path.unlink()
+                _remove(path)
         numbers = [int(name.rpartition("-")[2].partition(".")[0]) for name in kept]
         self._serial = max(numbers, default=0)
 
@@ -155,6 +172,24 @@ class Store:
                 self._held_bytes -= in_memory(old)
             self._held[ref.name] = table
             self._held_bytes += size
+
+
+def files_of_tasks(path: Path) -> list[Path]:
+    """The files that tasks wrote, by the number of the task."""
+    return sorted(path.glob("part-*"))
+
+
+def of_tasks(path: Path) -> pa.Table:
+    """A table that tasks wrote."""
+    parts = [pq.read_table(one, memory_map=False, use_threads=False) for one in files_of_tasks(path)]
+    return pa.concat_tables(parts)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def in_memory(table: pa.Table) -> int:

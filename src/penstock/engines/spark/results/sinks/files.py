@@ -14,6 +14,7 @@ complete. One directory belongs to one sink.
 from __future__ import annotations
 
 import os
+import shutil
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ from penstock.engines.spark.results.sinks.disk import (
     write,
 )
 from penstock.engines.spark.results.sinks.texts import csv_lines, json_lines
+from penstock.engines.spark.rows.at_large import AtLarge
 from penstock.errors import SinkError
 
 
@@ -112,6 +114,23 @@ class FileSink:
                 raise
         return name
 
+    @property
+    def takes_rows_at_large(self) -> bool:
+        """Whether Spark's tasks write files of this format as the driver does."""
+        return self._format == "parquet"
+
+    def stage_at_large(self, rows: AtLarge, number: int) -> str | None:
+        """Has a task write the file of that number into staging."""
+        if rows.is_empty:
+            return None
+        name = file_name([Origin(number, rows.count())], self._format)
+        path = self._staging / name
+        self._finish_recovery()
+        with reported("write", path):
+            make_directories(self._staging)
+            rows.select(self._columns.names).write_file(path)
+        return name
+
     def renumber(self, name: str, number: int) -> str:
         """Gives a staged file another number; its name then."""
         new = file_name([Origin(number, 0)], self._format)
@@ -155,7 +174,7 @@ class FileSink:
                 for name in self._owed:
                     self._rename(name)
                 for path in self._staging.iterdir():
-                    path.unlink()
+                    shutil.rmtree(path) if path.is_dir() else path.unlink()
             self._sync_directory()
             self._owed = None
 
