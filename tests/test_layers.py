@@ -312,3 +312,10 @@ def test_a_module_that_breaks_a_layer_is_found(module: str, source: str, complai
 )
 def test_a_module_that_keeps_to_its_layer_passes(module: str, source: str) -> None:
     assert not list(violations(module, source))
+
+
+def test_operators_touch_no_rows() -> None:
+    """They say what becomes of rows; whoever carries it out knows where these are."""
+    for path in (SOURCES / "penstock/engines/spark/operators").glob("*.py"):
+        imported = {name.partition(".")[0] for name in imports(ast.parse(path.read_text("utf-8")))}
+        assert not imported & {"numpy", "pyarrow", "pandas"}, path.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -211,6 +211,35 @@ def bench_server(
     out.print(report.table(found))
     for line in report.verdict(found):
         out.print(line, highlight=False)
+
+
+@bench.command()
+def scale(
+    quick: Annotated[bool, typer.Option("--quick", help="With a tenth of the rows: some minutes.")] = False,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each side runs.")] = 3,
+    master: Annotated[
+        str | None,
+        typer.Option(envvar="MASTER", help="The Spark to run on; its workers see this machine's files."),
+    ] = None,
+    plot: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("out/scale.png"),
+    as_json: Json = False,
+) -> None:
+    """A backlog of files beside plain Spark batch: rows/s, cores, the driver's memory; takes half an hour."""
+    from penstock.bench.scale import picture, report
+    from penstock.bench.scale.measure import Settings, measure
+
+    settings = replace(Settings.quick() if quick else Settings(), repeats=repeats, master=master)
+    samples = measure(settings, _tell)
+    found = report.document(settings, samples)
+    picture.draw(found, f"a windowed aggregate by key over files, on {master or 'this machine'}", plot)
+    if as_json:
+        print_json(found)
+        return
+    for table in report.tables(settings, samples):
+        out.print(table)
+    for line in report.verdict(found):
+        out.print(line, highlight=False)
+    out.print(f"picture: {plot}", highlight=False)
 
 
 def _shown(value: float | None, form: str, factor: float = 1.0) -> str:

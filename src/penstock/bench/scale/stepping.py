@@ -3,14 +3,14 @@
     python -m penstock.bench.scale.stepping '{"side": "two-tasks", "backlogs": [...], "master": null}'
 
 Steps at large have two cores or one: of this machine, `local[2]` and `local[1]`, or of the cluster that a
-master names, by `spark.cores.max`. All else is the same, how the rows are divided among tasks included. A small run
-comes first.
+master names, by `spark.cores.max`. All else is the same, also how the rows are divided among tasks. A small
+run comes first.
 
 The driver's memory is what Python and its JVM had resident at most, each by itself, added up. On one machine
 the tasks run in that same JVM, so their memory is part of it, and a JVM takes what its limit lets it take
-before it tidies up: there the figure bounds the driver's share from above and says little of how that grows.
-On a cluster it is the driver alone. In both, rows come in through the driver, a batch at a time, and it may hold tables of 64 MB,
-which few rows fill as well as many.
+before it tidies up: there the figure bounds the driver's share from above, and says little of how that
+grows. On a cluster it is the driver alone. In both, rows come in through the driver, a batch at a time, and
+it may hold 64 MB of tables, which few rows fill as well as many.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Side = Literal["two-tasks", "one-task", "in-hand"]
 SIDES: tuple[Side, ...] = ("two-tasks", "one-task", "in-hand")
 #: Tables that the driver may hold, and what its JVM may take.
 MEMORY_BYTES, DRIVER_MEMORY = 64 << 20, "1g"
-#: Rows of a step in hand, which is what the engine has unless told; and of one at large: as many as there are.
+#: Rows of a step in hand, as many as the engine takes unless told, and of one at large: as many as there are.
 _IN_HAND_ROWS, _AT_LARGE_ROWS = 200_000, 100_000_000
 
 
@@ -85,9 +85,7 @@ def _run(spark: SparkSession, side: Side, backlog: Backlog) -> Run:
     way: Way = "in-hand" if side == "in-hand" else "at-large"
     rows = _IN_HAND_ROWS if side == "in-hand" else _AT_LARGE_ROWS
     with tempfile.TemporaryDirectory(prefix="penstock-bench-", ignore_cleanup_errors=True) as root:
-        return steps_alone(
-            spark, backlog, Path(root), way, memory_bytes=MEMORY_BYTES, train_rows=rows
-        )
+        return steps_alone(spark, backlog, Path(root), way, memory_bytes=MEMORY_BYTES, train_rows=rows)
 
 
 def most_resident_bytes(pid: int) -> int:
