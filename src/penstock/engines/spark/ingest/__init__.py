@@ -7,6 +7,7 @@ decided.
 | how far ahead of the feeder a stream is read | `reading` |
 | batches, offsets, `now()`, watermarks of idle streams | `feeder` |
 | which rows are late | `stamping` |
+| which files are logged as they are | `whole_files` |
 | how many late rows each query missed | `late_rows` |
 | stored tables, and which version of them a row meets | `relations` |
 | rows that came while nobody reads their stream | `retention`, `retained` |

@@ -31,12 +31,15 @@ from penstock.engines.spark.ingest.reading import (
     refuse,
 )
 from penstock.engines.spark.ingest.relations import Relations
-from penstock.engines.spark.ingest.sources.base import Arrived, RemembersFiles, Source, Ticket
+from penstock.engines.spark.ingest.sources.base import Arrived, RemembersFiles, Source, Ticket, WholeFile
 from penstock.engines.spark.ingest.sources.dead_letters import DeadLetters
+from penstock.engines.spark.ingest.sources.types import arrow_schema
 from penstock.engines.spark.ingest.stamping import mark_at, stamped
+from penstock.engines.spark.ingest.whole_files import mark_after, rows_in
 from penstock.engines.spark.operators.base import ARRIVED, END, LATE, TIME, TIMELESS, UNKNOWN
 from penstock.engines.spark.storage.records import KnownFile, PushKey, StoredBatch
 from penstock.engines.spark.storage.store import Ref, Store
+from penstock.engines.spark.storage.whole_files import Stamps
 from penstock.errors import PenstockError, SourceError
 from penstock.model.batch import Batch
 from penstock.sql.binding.catalog import Stream
@@ -370,6 +373,9 @@ class Feeder:
         now_us: int,
     ) -> None:
         """Stores rows, and adds their batches and those that are late to lists."""
+        if arrived.file is not None:
+            self._log_file(feed, standing, arrived.file, batches, behind, now_us)
+            return
         table, count = arrived.table, arrived.table.num_rows
         rows = max(1, count * MOST_BYTES // max(1, table.nbytes))
         for start in range(0, count, rows):
@@ -390,6 +396,26 @@ class Feeder:
         if arrived.bad:
             standing.bad += len(arrived.bad)
             self._letters.add(feed.stream.name, arrived.bad, now_us)
+
+    def _log_file(
+        self,
+        feed: Feed,
+        standing: LogPosition,
+        file: WholeFile,
+        batches: list[Batch],
+        behind: list[LateRows],
+        now_us: int,
+    ) -> None:
+        """Logs a file as it is; with a late row, or replaced meanwhile by another, like rows of any other."""
+        mark, at_us = mark_after(file.path, feed.stream, standing.mark), file.arrived_us
+        if mark is not None:
+            stamps = Stamps(feed.stream.schema.names, feed.stream.time, at_us)
+            ref = self._store.put_file(file.path, f"log-{feed.stream.name}", stamps)
+            batches.append(self._batch(feed, standing, mark, ref, at_us, at_us, now_us))
+            return
+        for rows in rows_in(file.path, arrow_schema(feed.stream.schema)):
+            arrived = Arrived(rows, np.full(rows.num_rows, at_us, np.int64), None)
+            self._log(feed, standing, arrived, batches, behind, now_us)
 
     def _end(self, feed: Feed, now_us: int) -> None:
         standing = replace(feed.standing, ended=True)

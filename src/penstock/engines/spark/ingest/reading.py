@@ -170,7 +170,7 @@ class Reader:
         arrived = source.poll(now_us, 0 if has_to_wait else most)
         if arrived is not None:
             self._asked.clear()
-            self._offset += arrived.table.num_rows
+            self._offset += arrived.rows
             self._put(arrived)
         else:
             if not has_to_wait:
@@ -206,7 +206,7 @@ class Reader:
 
 def _is_full(arrived: Arrived, most: int) -> bool:
     """Whether there was no more room, or reading ended at rows that do not parse: more may be there."""
-    return arrived.table.num_rows >= most or bool(arrived.bad)
+    return arrived.rows >= most or bool(arrived.bad)
 
 
 def refuse(arrived: Arrived, error: Exception) -> None:

@@ -37,8 +37,10 @@ _BEFORE, _FIRST, _AFTER = "__before", "__first_row", "__after_row"
 
 
 def run_at_large(runner: UnitRunner, takes: tuple[Take, ...], known: Known) -> Result:
-    """A step of a unit, by many tasks."""
+    """A step of a unit, by many tasks; in hand if an early version has logged its rows in another form."""
     assert runner.large is not None
+    if _is_of_early_version(runner, takes):
+        return runner.run(takes, known)
     return LargeStep(runner, runner.large, known).take(takes)
 
 
@@ -67,11 +69,12 @@ class LargeStep(Step):
         of_stream = batches[0].ref.stream >= 0
         refs = list(dict.fromkeys(batch.ref.ref for batch in batches))
         store = self._of.store
-        schema = store.schema(refs[-1])
         if of_stream:  # tables from before the stream had all its columns lack some: NULL
-            hidden = [schema.field(name) for name in STAMPED]
+            hidden = [pa.field(name, pa.int64()) for name in STAMPED]
             schema = pa.schema([*arrow_schema(layout.schema), *hidden])
-        frame = self._tables.read(refs, schema)
+        else:
+            schema = store.schema(refs[-1])
+        frame = self._stamped(self._tables.read(refs, schema), refs)
         constants = _constants(batches) if of_stream else {}
         wanted = {name: values for name, values in constants.items() if name in layout.hidden}
         if wanted or any(batch.rows < batch.ref.ref.rows for batch in batches):
@@ -84,6 +87,18 @@ class LargeStep(Step):
             for name in layout.columns
         ]
         return AtLarge(self._tables, frame.select(*columns))
+
+    def _stamped(self, frame: DataFrame, refs: Sequence[Ref]) -> DataFrame:
+        """With the times of rows that are in files of somebody else, and when these came."""
+        notes = [note for note in map(self._of.store.stamps, refs) if note is not None]
+        if not notes:
+            return frame
+        came = f.lit(max(note.arrived_us for note in notes))
+        stamps = {ARRIVED: f.coalesce(f.col(ARRIVED), came)}
+        time = notes[0].time
+        if time is not None:
+            stamps[TIME] = f.coalesce(f.col(TIME), f.unix_micros(f.col(quote(time)).cast("timestamp")))
+        return frame.withColumns(stamps)
 
     def _placed(
         self, frame: DataFrame, batches: Sequence[Batch], constants: Mapping[str, Sequence[int]]
@@ -195,6 +210,13 @@ class LargeStep(Step):
 def _asked_for_since(name: str) -> Column:
     """A hidden column that a query wants which began behind these rows, and so needs none of theirs."""
     return f.lit(None if name == LATE else -1).cast("bigint").alias(name)
+
+
+def _is_of_early_version(runner: UnitRunner, takes: tuple[Take, ...]) -> bool:
+    """Whether rows say only that they are late, and not behind which watermark."""
+    refs = {batch.ref.ref for take in takes for batch in take.batches if batch.ref.ref is not None}
+    schemas = map(runner.store.schema, refs)
+    return any(LATE in schema.names and pa.types.is_boolean(schema.field(LATE).type) for schema in schemas)
 
 
 def _constants(batches: Sequence[Batch]) -> dict[str, list[int]]:

@@ -5,6 +5,7 @@ it counts, and read many times; memory holds the tables used last, as long as th
 finds everything on disk, and a backlog costs disk, not the process.
 
 A table that the driver writes is one file, one that Spark's tasks write a directory with a file of each task.
+A Parquet file of somebody else can be taken in as it is (`whole_files`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from penstock.engines.spark.storage.whole_files import Stamps, stamped, stamps_of, take_in
 
 #: Bytes of tables kept in memory unless told otherwise.
 MEMORY_BYTES = 512 << 20
@@ -90,7 +93,9 @@ class Store:
                 self._held.move_to_end(ref.name)
                 return table
         path = self._root / ref.name
-        table = of_tasks(path) if path.is_dir() else pq.read_table(path, memory_map=False, use_threads=False)
+        table = (
+            _in_folder(path) if path.is_dir() else pq.read_table(path, memory_map=False, use_threads=False)
+        )
         self._hold(ref, table)
         return table
 
@@ -99,6 +104,18 @@ class Store:
         with self._lock:
             table = self._held.get(ref.name)
         return list(table.column_names if table is not None else self.schema(ref).names)
+
+    def put_file(self, file: Path, kind: str, stamps: Stamps) -> Ref:
+        """Takes in a Parquet file of somebody else as a logged table."""
+        name = self.new_name(kind)
+        take_in(file, self._root / name, stamps)
+        footer = pq.read_metadata(self.files(Ref(name, 0, 0))[0])
+        groups = map(footer.row_group, range(footer.num_row_groups))
+        return Ref(name, footer.num_rows, sum(group.total_byte_size for group in groups))
+
+    def stamps(self, ref: Ref) -> Stamps | None:
+        """What all rows of a table have alike, if it is a file of somebody else."""
+        return stamps_of(self._root / ref.name)
 
     def schema(self, ref: Ref) -> pa.Schema:
         """The columns of a table with their types, as its file has them."""
@@ -179,10 +196,16 @@ def files_of_tasks(path: Path) -> list[Path]:
     return sorted(path.glob("part-*"))
 
 
-def of_tasks(path: Path) -> pa.Table:
-    """A table that tasks wrote."""
-    parts = [pq.read_table(one, memory_map=False, use_threads=False) for one in files_of_tasks(path)]
-    return pa.concat_tables(parts)
+def _in_folder(path: Path) -> pa.Table:
+    """A table that tasks wrote, or a whole file of somebody else."""
+    stamps = stamps_of(path)
+    if stamps is not None:
+        return stamped(files_of_tasks(path)[0], stamps)
+    return pa.concat_tables([_read(one) for one in files_of_tasks(path)])
+
+
+def _read(path: Path) -> pa.Table:
+    return pq.read_table(path, memory_map=False, use_threads=False)
 
 
 def _remove(path: Path) -> None:

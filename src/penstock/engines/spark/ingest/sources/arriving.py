@@ -19,8 +19,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.engines.spark.failing import FailingOnes
-from penstock.engines.spark.ingest.sources.base import Arrived, BadRow
+from penstock.engines.spark.ingest.sources.base import Arrived, BadRow, WholeFile
 from penstock.engines.spark.ingest.sources.chunks import Reader, UnreadableFileError
 from penstock.engines.spark.ingest.sources.directory import DirectoryWatch, Found, counts, passed_over
 from penstock.engines.spark.ingest.sources.options import Options
@@ -61,8 +62,15 @@ class Arriving:
 
     live = True
 
-    def __init__(self, options: Options, schema: pa.Schema, reader: Reader) -> None:
-        self._options = options
+    def __init__(
+        self,
+        options: Options,
+        schema: pa.Schema,
+        reader: Reader,
+        rows_of_whole: Callable[[Path], int | None] = lambda _: None,
+    ) -> None:
+        """`rows_of_whole` says how many rows a file has, if it can be logged as it is."""
+        self._options, self._rows_of_whole = options, rows_of_whole
         self._directory = options.path("path", "the directory that files arrive in")
         self._recursive = options.flag("recursive", False)
         self._end = options.text("end", "")
@@ -182,7 +190,13 @@ class Arriving:
         bad: list[BadRow] = []
         left = most_rows
         moved = False
+        file: WholeFile | None = None
         while left and not bad and self._next_file():
+            rows = self._whole_rows()
+            if rows:
+                if not tables:  # or in a batch of its own, after these
+                    file, moved = self._take_whole(rows), True
+                break
             table = self._peek(now_us)
             if table is None:
                 continue
@@ -196,7 +210,7 @@ class Arriving:
                 tables.append(table)
                 times.append(np.full(table.num_rows, self._last_us, np.int64))
         # Looking ahead finds the end of the file, and may pass bad rows: they belong to this position.
-        if self._current is not None and self._peek(now_us) is not None:
+        if file is None and self._current is not None and self._peek(now_us) is not None:
             bad += self._walk.take(0)
         if last_look and not self._has_more():
             bad += self._give_up_removed()
@@ -215,7 +229,7 @@ class Arriving:
         finished = tuple(self._finished.values())
         self._known |= self._finished
         self._position, self._finished, self._owed = position, {}, {}
-        return Arrived(whole, arrived, position, tuple(bad), finished=finished)
+        return Arrived(whole, arrived, position, tuple(bad), finished=finished, file=file)
 
     def _next_file(self) -> bool:
         """Whether there is a file to read; begins with the next one if it must."""
@@ -235,6 +249,23 @@ class Arriving:
             self._walk.begin(self._directory / file.path, file.inside)
             self._current = file
         return self._current is not None
+
+    def _whole_rows(self) -> int | None:
+        """The rows of the file that is about to be read, if it can be logged as it is."""
+        file = self._current
+        assert file is not None
+        is_begun = self._walk.inside != list(_START)
+        return None if is_begun else self._rows_of_whole(self._directory / file.path)
+
+    def _take_whole(self, rows: int) -> WholeFile:
+        """The file that was about to be read, as one."""
+        file, self._current = self._current, None
+        assert file is not None
+        self._walk.close()
+        self._finish(file)
+        self._failing.succeeded(file.path)
+        self._last_us = max(self._last_us, file.arrived_us)
+        return WholeFile(self._directory / file.path, rows, self._last_us)
 
     def _peek(self, now_us: int) -> pa.Table | None:
         """Rows of the file being read; None if it is through, or cannot be read on and is set aside."""

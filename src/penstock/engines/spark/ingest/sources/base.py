@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -87,6 +88,15 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeFile:
+    """A Parquet file that has exactly the stream's columns, all rows of which have arrived at once."""
+
+    path: Path
+    rows: int
+    arrived_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Arrived:
     """Rows that have arrived. There may be none of them, if only bad ones came or the position moved."""
 
@@ -105,6 +115,13 @@ class Arrived:
     keys: tuple[PushKey, ...] = ()
     #: After these rows none comes that is older: a heartbeat, in microseconds since 1970.
     mark_us: int | None = None
+    #: Instead of a table, a file to be logged as it is.
+    file: WholeFile | None = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows have arrived."""
+        return self.table.num_rows if self.file is None else self.file.rows
 
 
 @runtime_checkable

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from penstock.engines.spark.ingest.sources.arriving import Arriving
@@ -22,6 +23,7 @@ from penstock.engines.spark.ingest.sources.pace import Since, read_pace
 from penstock.engines.spark.ingest.sources.push import PushSource
 from penstock.engines.spark.ingest.sources.replay import Replay
 from penstock.engines.spark.ingest.sources.types import arrow_schema
+from penstock.engines.spark.ingest.whole_files import rows_of_whole, takes_whole
 from penstock.errors import SourceError
 from penstock.sql.binding.catalog import Stream
 
@@ -41,7 +43,9 @@ def make(stream: Stream, base_dir: Path) -> Source:
         reader = make_reader(stream.format, options, schema)
         if options.flag("arriving", False):
             options.has("rate")  # What plans are costed with; files come when they come.
-            source = Arriving(options, schema, reader)
+            takes = stream.format == "parquet" and takes_whole(stream)
+            whole = partial(rows_of_whole, schema=schema) if takes else (lambda _: None)
+            source = Arriving(options, schema, reader, whole)
         else:
             pace = _pace(options, stream)
             source = Replay(Files(options, schema, reader), schema, pace, stream.time, _paced_us(stream))
