@@ -64,12 +64,12 @@ class Case:
     def state(self) -> Path:
         return self.root / "state"
 
-    def live(self, policy: str) -> Life:
-        """Starts the engine."""
+    def live(self, policy: str, steps: str = "by-size") -> Life:
+        """Starts the engine, with steps run in that way."""
         command = [
             *(PENSTOCK, "run", str(self.root / "run.sql"), "--keep-log", "--json"),
             *("--state", str(self.state), "--out", str(self.root / "out")),
-            *("--policy", policy, "--workers", "2"),
+            *("--policy", policy, "--workers", "2", "--steps", steps),
         ]
         return Life(command, self.root / "said.txt", self.problems)
 
@@ -100,7 +100,8 @@ def torment(case: Case, kills: int, seed: int, say: Say) -> None:
     while done < kills and not case.problems:
         policy = chance.choice(usable())
         before = case.tables()
-        life = case.live(policy)
+        steps = chance.choice(("by-size", "by-size", "at-large"))
+        life = case.live(policy, steps)
         if chance.random() < 0.15:
             code = life.wait(chance.uniform(0, 8))
         else:
@@ -119,7 +120,7 @@ def torment(case: Case, kills: int, seed: int, say: Say) -> None:
         else:
             life.kill()
             done, how = done + 1, f"kill {done + 1}"
-        say(f"{case.name}: {how} after {moment_s:.1f} s under {policy}; {_standing(case.state)}")
+        say(f"{case.name}: {how} after {moment_s:.1f} s under {policy}, {steps}; {_standing(case.state)}")
     case.went_on = case.name == "shared" and _watermark_s(case.state, "doors") > case.world.idle_from_s
     case.world.end()
     if case.problems:
