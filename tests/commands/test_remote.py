@@ -28,7 +28,7 @@ from penstock.commands.remote import Place, Remote, place
 from penstock.commands.tokens import lifetime
 from penstock.errors import PenstockError, ServerError, SqlError
 from penstock.server.http.encoding import csv_value
-from tests.client.protocol import World, running
+from tests.client.protocol import QUERIES, World, running
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +154,16 @@ def test_a_plan_is_a_query_too(world: World, tmp_path: Path) -> None:
     assert world.asked == [("POST", "/queries", {"name": "q", "plan": {"query": "q"}})]
     file.write_text("{")
     assert str(error("query", "create", "q", "--plan", str(file))).startswith(f"{file} is no JSON: ")
+
+
+def test_how_far_back_a_query_begins_is_said(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    del world
+    began = "temps from the next row on, older rows are not kept"
+    monkeypatch.setitem(QUERIES, "back", {"state": "running", "began_with": began})
+    create = ("query", "create", "back", "SELECT 1", "--start", "-10 min")
+    assert printed(*create) == f"query 'back' created; it begins with {began}\n"
+    assert json.loads(printed(*create, "--json"))["began_with"] == began
+    assert ["began", "with", *began.split()] in words(printed("query", "show", "back"))
 
 
 def test_a_token_alone_is_on_standard_output(world: World) -> None:

@@ -8,6 +8,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -27,7 +28,7 @@ from penstock.engines.spark.results.measures import Latencies
 from penstock.engines.spark.runtime.coordinator import Totals
 from penstock.engines.spark.status.query_states import PartState, QueryState
 from penstock.engines.spark.status.status import PartStatus, QueryStatus, Status, StreamStatus
-from penstock.errors import EngineError
+from penstock.errors import EngineError, PolicyError
 from penstock.model.qos import Judgement, QoS, Verdict
 from penstock.sql import session as statements
 
@@ -63,7 +64,7 @@ def run(sql: str, tmp_path: Path, said: StringIO, **more: Any) -> Ran:
     given: dict[str, Any] = {
         "data": None, "policy": None, "until": "drained", "workers": 1, "state": None, "out": None,
         "format": "parquet", "memory": "1MB", "keep_log": False, "prune": False, "live": False, "conf": (),
-        "master": None,
+        "master": None, "steps": None,
     }  # fmt: skip
     return run_files([str(file)], **{**given, **more}, err=Console(file=said, width=200))
 
@@ -77,6 +78,14 @@ def test_a_run_that_nothing_could_ever_come_of_is_refused_before_spark_starts(tm
     assert "starting Spark" not in said.getvalue()
 
 
+def test_a_policy_there_is_not_is_refused_before_spark_starts(tmp_path: Path) -> None:
+    said = StringIO()
+    sql = f"{STREAMS}CREATE CONTINUOUS QUERY q AS SELECT v FROM made;"
+    with pytest.raises(PolicyError, match="no policy 'banana'"):
+        run(sql, tmp_path, said, policy="banana")
+    assert "starting Spark" not in said.getvalue()
+
+
 def test_a_run_that_never_ends_says_so_first(tmp_path: Path) -> None:
     said = StringIO()
     sql = f"{STREAMS}CREATE CONTINUOUS QUERY q AS SELECT v FROM made_up;"
@@ -85,8 +94,8 @@ def test_a_run_that_never_ends_says_so_first(tmp_path: Path) -> None:
     assert said.getvalue().startswith("stream 'made_up' never ends, so this runs until Ctrl-C; --until 30s")
 
 
-def shown(table: Any) -> str:
-    console = Console(file=StringIO(), width=180)
+def shown(table: Any, width: int = 180) -> str:
+    console = Console(file=StringIO(), width=width)
     console.print(table)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
@@ -138,3 +147,27 @@ def test_tables_say_what_fails_what_was_asked_for_and_whose_rows_they_count() ->
     assert told["queries"]["q"]["state"] == "held"
     assert told["streams"]["s"] == {"state": "failing", "rows": 30, "late": 1, "bad": 2}
     assert told["failing"] == {"stream s": "it is a file"}
+
+
+def test_a_narrow_table_has_whole_figures_and_no_columns_without_any() -> None:
+    lat, qos = Latencies(), QoS(latency_s=2.0, throughput_per_s=50.0)
+    lat.add(np.array([1.25]))
+    violated = Judgement("latency", 2.0, 9.0, Verdict.violated, "it waits")
+
+    def table(bad_rows: int) -> list[str]:
+        queries = {
+            name: QueryStatus(
+                name, qos, rows, lat, 0.9, 1.0, 0.0, 0, bad_rows, None, QueryState.running,
+                judged_in_life=(violated,),
+            )
+            for name, rows in (("hot_rooms", 1_100_234), ("mean_power_of_each_room", 12))
+        }  # fmt: skip
+        last = Status(100.0, queries, {"s": 30}, 0.0, 0, Totals(steps=1), "fcfs", {})
+        return shown(summary(Ran(last, 2.0), None), 80).splitlines()
+
+    assert next(line.split() for line in table(0) if "state" in line) == [
+        "query", "state", "rows", "latency", "p95", "fresh", "asked", "for", "kept",
+    ]  # fmt: skip
+    assert any("running  1,100,234    1.2 s" in line for line in table(0))
+    assert any(" bad " in line for line in table(5_000))
+    assert sum("5,000" in line for line in table(5_000)) == 2

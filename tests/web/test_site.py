@@ -124,6 +124,20 @@ def test_the_page_is_there_before_the_engine_is(url: str) -> None:
     assert "The engine does not answer" in answered.text
 
 
+def test_an_unknown_address_has_a_page_of_ours(url: str) -> None:
+    answered = httpx.get(f"{url}/nowhere")
+    assert answered.status_code == 404
+    assert "There is nothing at this address" in answered.text
+    assert httpx.get(f"{url}/streams/", follow_redirects=True).status_code == 200
+    part = httpx.get(f"{url}/static/nothing.css")
+    assert (part.status_code, "Penstock" in part.text) == (404, False)
+
+
+def test_an_unknown_address_says_nothing_to_who_has_not_signed_in(token: tuple[str, str, Path]) -> None:
+    url, _, _ = token
+    assert httpx.get(f"{url}/nowhere").headers["location"] == "/sign-in"
+
+
 def test_pages_and_api_have_headers_of_their_own(url: str) -> None:
     page, api = httpx.get(f"{url}/").headers, httpx.get(f"{url}/api/v1/status").headers
     assert "default-src 'none'; script-src 'self'" in page["content-security-policy"]

@@ -84,6 +84,7 @@ def show_query(remote: Remote, name: Query) -> None:
         "fresh": share_text(one.freshness),
         "memory": shown_bytes(one.memory_bytes),
         "waiting rows": one.waiting_rows,
+        "began with": one.document.get("began_with"),
         "failure": one.failure,
     }
     facts |= {f"wish {place}": str(wish) for place, wish in enumerate(one.wishes, 1)}
@@ -136,7 +137,9 @@ def create_query(
         on_error=on_error,
         one_time=True if one_time else None,
     )
-    remote.done(f"query '{name}' created", query=name)
+    began_with = remote.client.query(name).document.get("began_with") if start is not None else None
+    text = f"query '{name}' created" + (f"; it begins with {began_with}" if began_with else "")
+    remote.done(text, query=name, **({"began_with": began_with} if began_with else {}))
 
 
 @query.command("alter")

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
@@ -31,6 +32,7 @@ from penstock.explain.quantities import rate_text
 from penstock.model.operators import Source
 from penstock.model.qos import Judgement, Verdict, overall
 from penstock.model.scheduling import Way
+from penstock.policies.parsing import parse
 from penstock.sql.binding.catalog import Catalog, Stream
 from penstock.sql.text.quantities import rough_seconds, seconds, shown_bytes, shown_seconds, size_bytes
 
@@ -200,6 +202,8 @@ def run_files(
     sql, base = read_files(files, data, alone=fresh)
     memory_bytes = _checked("memory", memory, size_bytes)
     settings = read_conf(conf)
+    if policy is not None:
+        parse(policy)
     if until != "drained":
         _checked("until", until, seconds)
     if fresh:  # what is wrong is told before Spark has started
@@ -340,6 +344,10 @@ def summary_json(ran: Ran) -> dict[str, Any]:
     }
 
 
+#: Columns of the last table that a narrow terminal folds; states and figures are kept whole.
+_FOLDED = ("query", "asked for", "kept")
+
+
 def summary(ran: Ran, out: Path | None) -> Table:
     """What a run came to."""
     last, totals = ran.last, ran.last.totals
@@ -349,29 +357,35 @@ def summary(ran: Ran, out: Path | None) -> Table:
         f"{totals.jobs:,} jobs, at most {shown_bytes(totals.max_queue_bytes)} queued, policy {last.policy}"
         f"{freshness_text(last)}"
     )
-    table = Table(title=title, title_justify="left", title_style="", caption_justify="left")
-    table.add_column("query")
-    table.add_column("state")
-    for heading in ("rows", "mean latency", "p95", "fresh", "late rows", "bad rows", "skipped"):
-        table.add_column(heading, justify="right")
-    table.add_column("asked for")
-    table.add_column("kept")
-    for name, query in last.queries.items():
-        table.add_row(
-            name,
-            query.state.value,
-            f"{query.rows:,}",
-            shown_latency(query.latencies.mean_s),
-            shown_latency(query.latencies.percentile_s(0.95)),
-            f"{query.freshness:.0%}",
-            f"{query.late_rows:,}" if query.late_rows else "",
-            f"{query.bad_rows:,}" if query.bad_rows else "",
-            f"{query.skipped_rows:,}" if query.skipped_rows else "",
-            asked_for(query),
-            verdict_text(query, query.judged_in_life),
-        )
+    table = Table(title=title, title_justify="left", title_style="", caption_justify="left", box=SIMPLE_HEAD)
+    table.padding, table.show_edge, table.pad_edge = (0, 1, 0, 0), False, False
+    rows = [_summed_up(query) for query in last.queries.values()]
+    columns = [heading for heading in next(iter(rows), {}) if any(row[heading] for row in rows)]
+    for heading in columns:
+        folded = heading in _FOLDED
+        justify: Literal["left", "right"] = "left" if folded or heading == "state" else "right"
+        table.add_column(heading, justify=justify, no_wrap=not folded, overflow="fold")
+    for row in rows:
+        table.add_row(*(row[heading] for heading in columns))
     lines = [*problem_lines(last), *_violations(last, lately=False)]
     if out is not None:
         lines.append(f"results are in {out}")
     table.caption = "\n".join(lines) or None
     return table
+
+
+def _summed_up(query: QueryStatus) -> dict[str, str | Text]:
+    """A query's line, by column."""
+    return {
+        "query": query.name,
+        "state": query.state.value,
+        "rows": f"{query.rows:,}",
+        "latency": shown_latency(query.latencies.mean_s),
+        "p95": shown_latency(query.latencies.percentile_s(0.95)),
+        "fresh": f"{query.freshness:.0%}",
+        "late": f"{query.late_rows:,}" if query.late_rows else "",
+        "bad": f"{query.bad_rows:,}" if query.bad_rows else "",
+        "skipped": f"{query.skipped_rows:,}" if query.skipped_rows else "",
+        "asked for": asked_for(query),
+        "kept": verdict_text(query, query.judged_in_life),
+    }

@@ -13,9 +13,11 @@ from rich.markup import escape
 from rich.table import Table
 
 from penstock.commands.reading import read_files
+from penstock.commands.stopping import stopped_quietly
 from penstock.engines.spark.session import session
 from penstock.engines.spark.session.masters import read_conf
 from penstock.policies.parsing import split_texts
+from penstock.verify.comparison import TOLERANCE
 from penstock.verify.schedules import POLICIES, schedules, switching
 from penstock.verify.variants import verify_variants
 from penstock.verify.verifying import Verdict, verify
@@ -40,19 +42,21 @@ def verify_files(
     sql, base = read_files(files, data)
     chosen = split_texts(policies) if policies else list(POLICIES)
     spark = session.make(master=master, brief=True, conf=read_conf(conf))
-    try:
-        tell = partial(_tell, err)
-        plans = [switching(switches, seed)] if switches else schedules(chosen, seed)
-        if crowd:
-            found = list(verify_variants(sql, base, spark, plans, crowd, seed, until, tell))
-        else:
-            found = list(verify(sql, base, spark, plans, until, tell))
-    finally:
-        spark.stop()
+    with stopped_quietly(err):
+        try:
+            tell = partial(_tell, err)
+            plans = [switching(switches, seed)] if switches else schedules(chosen, seed)
+            if crowd:
+                found = list(verify_variants(sql, base, spark, plans, crowd, seed, until, tell))
+            else:
+                found = list(verify(sql, base, spark, plans, until, tell))
+        finally:
+            spark.stop()
     if as_json:
         print(json.dumps({"verdicts": [_as_json(one) for one in found]}, indent=1))
     else:
         out.print(_crowd_table(found) if crowd else _table(found))
+        out.print(TOLERANCE, highlight=False)
     for one in found:
         if one.difference is not None:
             err.print(f"[red]{one.query}[/], {one.schedule}: {escape(one.difference)}", highlight=False)

@@ -12,6 +12,8 @@ import pyarrow as pa
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
 #: Rows of each kind that a difference shows.
 _MOST_SHOWN = 3
+#: The same in a line.
+TOLERANCE = f"doubles are equal within a relative {RELATIVE:g}: sums of them depend on how they are grouped"
 
 
 def difference(ours: pa.Table, theirs: pa.Table, *, in_order: bool = False) -> str | None:

@@ -44,7 +44,8 @@ class Schedule:
         switch = f", then {self.switch_to}" if self.switch_to else ""
         more = f", {len(self.switches)} switches" if self.switches else ""
         ways = "" if self.steps == "by-size" else f", steps {self.steps}"
-        return f"{self.policy}{switch}, {self.train_rows:,} rows a step{ways}, {self.workers} workers{more}"
+        workers = f"{self.workers} worker{'s' if self.workers != 1 else ''}"
+        return f"{self.policy}{switch}, {self.train_rows:,} rows a step{ways}, {workers}{more}"
 
 
 def schedules(policies: Sequence[str], seed: int) -> list[Schedule]:

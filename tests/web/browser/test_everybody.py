@@ -176,6 +176,61 @@ def test_steps_are_added_and_removed_by_keys(team: Team) -> None:
         assert not found, [(one["id"], one["nodes"][0]["html"][:200]) for one in found]
 
 
+def test_a_rate_is_set_by_keys_and_as_a_number(team: Team) -> None:
+    with team.visit("operator") as tab:
+        page = tab.page
+        go(page, "/streams")
+        slider = page.get_by_role("slider", name="Rate of temps")
+        slider.focus()
+        before = int(slider.input_value())
+        told = page.get_by_text(re.compile("^temps: .* from now on$"))
+        for place in range(1, 6):
+            page.keyboard.press("ArrowRight")
+            page.wait_for_timeout(100)
+            assert int(slider.input_value()) == before + place, "the slider jumped back"
+        expect(told).to_be_visible(timeout=PATIENCE_MS)
+        assert told.count() == 1, "what was passed over was sent"
+        page.wait_for_timeout(2500)
+        assert int(slider.input_value()) == before + 5
+        page.get_by_role("spinbutton", name="Rate of temps").fill("37")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("temps: 37 rows/s from now on")).to_be_visible(timeout=PATIENCE_MS)
+        go(page, "/streams/temps")
+        expect(page.get_by_role("spinbutton", name="rows a second")).to_have_value("37")
+        page.get_by_role("slider", name="rows a second").focus()
+        page.keyboard.press("ArrowRight")
+        expect(page.get_by_text(re.compile("^temps: .* from now on$"))).to_be_visible(timeout=PATIENCE_MS)
+
+
+def test_a_switch_of_the_policy_leaves_the_keyboard_where_it_is(team: Team) -> None:
+    with team.visit("admin") as tab:
+        page = tab.page
+        go(page, "/scheduler")
+        was = page.get_by_label("policy", exact=True).input_value()
+        for policy in ("path-capacity" if was == "fcfs" else "fcfs", was):
+            page.get_by_label("policy", exact=True).select_option(policy)
+            switch = page.get_by_role("button", name="Switch to this policy")
+            expect(switch).to_be_enabled(timeout=PATIENCE_MS)
+            switch.focus()
+            page.keyboard.press("Enter")
+            expect(page.get_by_text(f"Set now: {policy}")).to_be_visible(timeout=PATIENCE_MS)
+            expect(switch).to_have_attribute("aria-disabled", "true")
+            page.wait_for_timeout(300)
+            expect(switch).to_be_focused()
+
+
+def test_what_is_written_whole_is_not_completed(team: Team) -> None:
+    with team.visit("operator") as tab:
+        page = tab.page
+        go(page, "/new")
+        page.get_by_role("textbox", name="SQL of the query").focus()
+        page.keyboard.type("SELECT * FROM te", delay=60)
+        offered = page.locator(".cm-tooltip-autocomplete")
+        expect(offered).to_contain_text("temps", timeout=PATIENCE_MS)
+        page.keyboard.type("mps", delay=60)
+        expect(offered).to_be_hidden()
+
+
 # --- heard and not seen ---
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from penstock.model.qos import Measured, QoS
 from penstock.web.live.history import Point
-from penstock.web.queries.gauges import Gauge, Level, gauges, overall
+from penstock.web.queries.gauges import Gauge, Level, beyond, gauges, overall
 
 
 def point(latency_s: float | None = None, staleness: float | None = None) -> Point:
@@ -75,3 +75,10 @@ def test_the_needle_stands_where_the_verdict_says(
 def test_the_worst_wish_is_that_of_the_query() -> None:
     assert overall([]) is Level.none
     assert overall([of("latency", 2.0, 1.0, "spare"), of("memory", 2.0, 9.0, "violated")]) is Level.violated
+
+
+def test_the_worst_wish_says_how_far_a_query_is_beyond() -> None:
+    late, slow = of("latency", 2.0, 8.0, "violated"), of("throughput", 30.0, 10.0, "violated")
+    assert beyond([late, slow]) == 4.0
+    assert beyond([of("throughput", 30.0, 0.0, "violated"), late]) > 1000
+    assert beyond([of("latency", 2.0, 1.0, "spare"), of("memory", 2.0, None, "unknown")]) == beyond([]) == 1.0

@@ -192,11 +192,13 @@ def _syntax_error(sql: str, tokens: list[Token], problem: ParseError) -> SqlErro
     line, col = details.get("line"), details.get("col")
     found = next((t for t in tokens if (t.line, t.col) == (line, col)), tokens[-1])
     before = next((one for one, two in pairwise(tokens) if two is found), found)
-    hint = _hint(before, found)
+    hint, meant = _hint(before, found)
     if words.startswith("Required keyword"):
         what = f"the SQL is not complete here: something is missing near '{found.text}'"
         return error(sql, of_token(found), f"{what}.{hint}" if hint else what)
     if words.startswith("Invalid expression / Unexpected token"):
+        if meant is not None:
+            found = meant
         return error(sql, of_token(found), f"'{found.text}' cannot stand here{'.' if hint else ''}{hint}")
     what = words[0].lower() + words[1:].split(" but got ")[0]
     return error(sql, of_token(found), f"{what.replace('expecting', 'expected')}, found '{found.text}'")
@@ -219,18 +221,18 @@ _ELSEWHERE = {
 }
 
 
-def _hint(before: Token, found: Token) -> str:
-    """What may have been meant: a missing semicolon, a misspelt keyword, another system's word."""
+def _hint(before: Token, found: Token) -> tuple[str, Token | None]:
+    """What may have been meant: a missing semicolon, another system's word, or a keyword misspelt as this."""
     for token in (found, before):
         word = token.text.upper()
         if word in _ELSEWHERE:
-            return f" {_ELSEWHERE[word]}"
+            return f" {_ELSEWHERE[word]}", None
         if word in _STATEMENTS and token is found:
-            return " Is a ';' missing before it?"
+            return " Is a ';' missing before it?", None
         near = [known for known in _KEYWORDS if sorted(known) == sorted(word) or _like(known, word)]
         if near and word not in _KEYWORDS:
-            return f" Did you mean '{near[0]}'?"
-    return ""
+            return f" Did you mean '{near[0]}'?", token
+    return "", None
 
 
 def _like(known: str, word: str) -> bool:

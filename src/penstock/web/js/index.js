@@ -81,13 +81,14 @@ export const LEVEL_WORDS = {
   violated: "violated", risk: "at risk", met: "met", spare: "spare", unknown: "not measured", none: "no wish",
 };
 
-// Rates on a slider: equal steps are equal factors, from 1/s to 100 000/s, in round numbers.
+// Rates on a slider: equal steps are equal factors, from 1/s to 100 000/s, in numbers of two digits, of which
+// each has its own position.
 export const SLIDER_MOST = 100;
 
 export function sliderRate(position) {
   const rough = 10 ** (position / 20);
   const power = 10 ** Math.floor(Math.log10(rough));
-  return Math.round(rough / power * (power > 1 ? 10 : 1)) * power / (power > 1 ? 10 : 1);
+  return Math.round(rough / power * 10) * power / 10;
 }
 
 export function sliderPosition(perS) {

@@ -14,7 +14,8 @@ const SOON = 12;
 const CHOSEN = "penstock-overview";
 const more = (place) => (a, b) => (b.now[place] ?? -1) - (a.now[place] ?? -1);
 const SORTS = {
-  "worst first": (a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) || a.name.localeCompare(b.name),
+  "worst first": (a, b) =>
+    LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level) || b.beyond - a.beyond || a.name.localeCompare(b.name),
   name: (a, b) => a.name.localeCompare(b.name),
   latency: more(1),
   memory: more(2),

@@ -76,6 +76,10 @@ const LOOK = CM.EditorView.theme({
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--ink)" },
 });
 
+const PART_OF_A_WORD = /^[\w$]*$/;
+// There is nothing to complete: a list would hide what is said of the text.
+const isWhole = (word, options) => options.some((one) => one.label.toLowerCase() === word.toLowerCase());
+
 export default {
   template: `
     <div class="sql-editor" :class="{ bad: !!said }">
@@ -137,7 +141,9 @@ export default {
       if (!context.explicit && word.from === word.to && !/(\.|\b(?:from|join)\s)$/i.test(before)) return null;
       const number = ++this.asked;
       return new Promise((resolve) => {
-        this.waiting.set(number, (options) => resolve({ from: word.from, options, validFor: /^[\w$]*$/ }));
+        this.waiting.set(number, (options) => resolve(!context.explicit && isWhole(word.text, options) ? null : {
+          from: word.from, options, validFor: (text) => PART_OF_A_WORD.test(text) && !isWhole(text, options),
+        }));
         context.addEventListener?.("abort", () => { this.waiting.delete(number); resolve(null); });
         this.$emit("complete", { number, text: this.text(), cursor: context.pos });
       });

@@ -2,6 +2,8 @@
 
 import { SLIDER_MOST, count, rate, sliderPosition, sliderRate } from "penstock-ui";
 import { added } from "penstock-ui/query_measures.js";
+import { RateField } from "penstock-ui/rate_field.js";
+import { RateWishes } from "penstock-ui/rate_wishes.js";
 import { Spark } from "penstock-ui/spark.js";
 
 const STATES = {
@@ -42,8 +44,9 @@ export default {
             <template v-if="row.paced">
               <input type="range" min="0" :max="most" step="1" :value="positionOf(row)" :disabled="!may" :title="may ? '' : why"
                 :aria-label="'Rate of ' + row.name" :aria-valuetext="wishOf(row)"
-                @input="drag(row, $event)" @change="set(row, $event)" />
-              <span class="small number">{{ wishOf(row) }}</span></template>
+                @input="set(row, fromPosition($event.target.value))" />
+              <rate-field :label="'Rate of ' + row.name + ' in rows a second'" :value="wishes[row.name] ?? row.rate"
+                :placeholder="wishOf(row)" :disabled="!may" @rate="set(row, $event)" /></template>
             <span v-else class="muted small">as rows come</span></span>
           <span class="cell n"><span class="name">rows </span><span class="value">{{ count(row.rows) }}</span></span>
           <span class="cell small watermark"><span class="name">watermark </span>{{ row.watermark || "none yet" }}</span>
@@ -56,11 +59,14 @@ export default {
         <p v-if="!shown.length" class="muted" style="padding: 12px">No stream is like that.</p>
       </div>
     </section>`,
-  components: { Spark },
+  components: { RateField, Spark },
   props: { initial: Object, may: Boolean, why: String },
   emits: ["rate"],
-  data() { return { rows: {}, at: 0, filter: "", sort: "name", sorts: Object.keys(SORTS), drags: {}, most: SLIDER_MOST }; },
-  created() { if (this.initial) this.take(this.initial); },
+  data() { return { rows: {}, at: 0, filter: "", sort: "name", sorts: Object.keys(SORTS), wishes: {}, most: SLIDER_MOST }; },
+  created() {
+    this.setting = new RateWishes(this.wishes, (name, rate) => this.$emit("rate", { name, rate }));
+    if (this.initial) this.take(this.initial);
+  },
   computed: {
     shown() {
       const wanted = this.filter.trim().toLowerCase();
@@ -86,24 +92,20 @@ export default {
       const rest = row.by.length - 3;
       return row.by.slice(0, 3).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
     },
-    positionOf(row) { return this.drags[row.name] ?? sliderPosition(row.rate ?? row.now); },
+    fromPosition(text) { return sliderRate(Number(text)); },
+    positionOf(row) { return sliderPosition(this.wishes[row.name] ?? row.rate ?? row.now); },
     wishOf(row) {
-      const at = this.drags[row.name];
-      if (at !== undefined) return rate(sliderRate(at));
-      return row.rate === null ? row.pace || "as fast as it goes" : rate(row.rate);
+      const wanted = this.wishes[row.name] ?? row.rate;
+      return wanted === null ? row.pace || "as fast as it goes" : rate(wanted);
     },
-    drag(row, event) { this.drags[row.name] = Number(event.target.value); },
-    set(row, event) {
-      this.drags[row.name] = Number(event.target.value);
-      this.$emit("rate", { name: row.name, rate: sliderRate(Number(event.target.value)) });
-    },
-    // What was asked for holds, or was refused: the slider shows again what is.
-    settled(name) { delete this.drags[name]; },
+    set(row, wanted) { this.setting.set(row.name, wanted); },
     take({ at, rows, points, gone }) {
       this.at = at;
       for (const name of gone ?? []) delete this.rows[name];
-      for (const [name, row] of Object.entries(rows ?? {}))
+      for (const [name, row] of Object.entries(rows ?? {})) {
         this.rows[name] = { points: [], at, now: 0, ...this.rows[name], ...row };
+        this.setting.heard(name, row.rate);
+      }
       for (const [name, came] of Object.entries(points ?? {})) {
         const row = this.rows[name];
         if (!row) continue;

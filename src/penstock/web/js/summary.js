@@ -8,7 +8,7 @@ export default {
   template: `
     <div class="tiles" role="group" aria-label="Summary">
       <div class="tile"><div class="name">queries</div>
-        <div class="value">{{ count(total) }} <small>{{ worst }}</small></div>
+        <div class="value">{{ at ? count(total) : "–" }} <small>{{ worst }}</small></div>
         <div class="share" aria-hidden="true"><span v-for="one in levels" :class="one.level" :style="{ flex: one.count }"></span></div>
         <div class="legend"><span v-for="one in levels" class="level" :class="one.level">{{ one.count }} {{ words[one.level] }}</span></div>
       </div>
@@ -19,6 +19,7 @@ export default {
     </div>`,
   components: { Spark },
   props: { initial: Object },
+  // At 0 nothing is known yet: the engine is starting.
   data() { return { at: 0, points: [], counts: {}, now: {}, words: LEVEL_WORDS }; },
   created() { if (this.initial) this.take(this.initial); },
   computed: {
@@ -31,7 +32,7 @@ export default {
     tiles() {
       const values = (place) => this.points.map((point) => [point[0], point[place]]);
       const [, latency, memory, staleness, rows] = latest(this.points);
-      const all = this.now.rows === undefined ? "" : `${count(this.now.rows)} in all`;
+      const all = !this.at || this.now.rows === undefined ? "" : `${count(this.now.rows)} in all`;
       return [
         { name: "latency", value: seconds(latency), note: "mean of queries", values: values(1) },
         { name: "memory", value: bytes(memory), note: "queues and windows", values: values(2) },

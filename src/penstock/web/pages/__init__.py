@@ -6,10 +6,11 @@ A page gets who looks (`Visitor`) and what is known now (`Live`); it has a funct
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from typing import cast
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
-from nicegui import ui
+from nicegui import Client, core, ui
 
 from penstock.errors import AccessError, PenstockError
 from penstock.server.channel.link import EngineAwayError
@@ -29,7 +30,7 @@ from penstock.web.pages import (
     stream,
     streams,
 )
-from penstock.web.parts.elements import empty, panel, sentence
+from penstock.web.parts.elements import box, empty, link, panel, sentence
 from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame
 
@@ -62,6 +63,8 @@ def register(visitors: Visitors, live: Live) -> None:
     async def signing_in() -> None:
         sign_in.show()
 
+    _register_unknown(visitors, live)
+
 
 def _register(path: str, title: str, show: Show, visitors: Visitors, live: Live) -> None:
     @ui.page(path, title=f"{title} · Penstock", response_timeout=_PATIENCE_S)
@@ -76,6 +79,28 @@ def _register(path: str, title: str, show: Show, visitors: Visitors, live: Live)
         except PenstockError as error:
             _not_now(visitor, live, path, title, error)
         return None
+
+
+def _register_unknown(visitors: Visitors, live: Live) -> None:
+    """What is shown at an address that nothing has; of missing parts of a page NiceGUI tells."""
+    of_parts = cast("Callable[[Request, Exception], Awaitable[Response]]", core.app.exception_handlers[404])
+
+    @core.app.exception_handler(404)
+    async def unknown(request: Request, error: Exception) -> Response:
+        if request.scope.get("endpoint") not in (None, core.app):
+            return await of_parts(request, error)
+        visitor = visitors.of(request)
+        if visitor is None:
+            return RedirectResponse("/sign-in")
+        with (
+            Client(ui.page(""), request=request) as client,
+            frame(visitor, live, "", "No such page"),
+            panel(),
+            empty("There is nothing at this address", request.url.path),
+            box("line"),
+        ):
+            link("Overview", "/", "button primary")
+        return client.build_response(request, 404)
 
 
 def _not_now(visitor: Visitor, live: Live, path: str, title: str, error: PenstockError) -> None:

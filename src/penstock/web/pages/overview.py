@@ -16,7 +16,7 @@ from penstock.web.parts.board import QueryBoard, Summary
 from penstock.web.parts.elements import box, empty, link, panel, text
 from penstock.web.parts.following import follow
 from penstock.web.parts.frame import frame, still_in
-from penstock.web.queries.gauges import gauges, overall, shown
+from penstock.web.queries.gauges import beyond, gauges, overall, shown
 
 
 async def show(visitor: Visitor, live: Live, _: Request) -> None:
@@ -53,7 +53,7 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
             summary.take(news["summary"])
 
     queries.set_visibility(bool(feed.known))
-    nothing.set_visibility(not feed.known)
+    nothing.set_visibility(live.status is not None and not feed.known)
     follow(live, look)
 
 
@@ -109,6 +109,7 @@ class BoardFeed:
             "link": f"/queries/{named(name)}",
             "state": one["state"],
             "level": str(overall(found)),
+            "beyond": float(f"{beyond(found):.2g}"),  # so that rows do not change places all the time
             "reads": [self._caller.plain(stream) for stream in known.get("reads", ())],
             "shape": one.get("shape", ""),
             "together": together[one.get("shape", "")],

@@ -37,7 +37,6 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
         except RefusedError as error:
             say(sentence(error), bad=True)
         await look()
-        board.settled(name)
 
     with frame(visitor, live, "/streams", "Streams") as actions:
         with actions:
@@ -72,5 +71,5 @@ async def show(visitor: Visitor, live: Live, _: Request) -> None:
             board.take(news)
 
     streams.set_visibility(bool(feed.known))
-    nothing.set_visibility(not feed.known)
+    nothing.set_visibility(live.status is not None and not feed.known)
     follow(live, look)

@@ -58,6 +58,11 @@ _LOOK_AT = (
     "(event) => fetch('/session/namespace', {method: 'PUT', headers: {'Content-Type': 'application/json'}, "
     "body: JSON.stringify({namespace: event.target.value})}).then(() => location.reload())"
 )
+#: On a phone the places may be wider than the screen.
+_IN_SIGHT = """
+const here = document.querySelector(".places [aria-current]");
+if (here) here.parentElement.scrollLeft = here.offsetLeft - (innerWidth - here.offsetWidth) / 2;
+"""
 
 
 def head() -> None:
@@ -88,6 +93,7 @@ def frame(visitor: Visitor, live: Live, here: str, title: str) -> Iterator[Eleme
                         ui.html(svg(place.icon), sanitize=False, tag="span").style("display:contents")
                         text("span", place.name)
             _foot(visitor)
+        ui.run_javascript(_IN_SIGHT)
         with attributes(box("main", "main"), id="main", tabindex="-1"):
             with box("head"):
                 text("h1", title)

@@ -89,11 +89,14 @@ class PolicyPanel:
         self._text.text = f"SET policy = '{found.replace(chr(39), chr(39) * 2)}';"
         self._wrong.text = ""
         is_set = found == self._now
-        disable_again(self._switch, self._why or ("this is the policy that is set" if is_set else ""))
+        if not self._why:
+            nothing_to_do(self._switch, "this is the policy that is set" if is_set else "")
         return found
 
     async def _set(self) -> None:
         wanted = self._filled()
+        if wanted == self._now:
+            return
         try:
             await self._visitor.ask("PUT", "/scheduling", {"policy": wanted})
             say(f"The policy is {wanted}")
@@ -109,9 +112,9 @@ def disable_field(field: Field, why: str) -> Field:
     return field
 
 
-def disable_again(control: Any, why: str) -> None:
-    """The control as the reason says now."""
-    control.props["disabled"] = bool(why)
+def nothing_to_do(control: Any, why: str) -> None:
+    """Why a press would change nothing now; unlike one that is disabled, the control keeps the focus."""
+    control.props["aria-disabled"] = "true" if why else "false"
     control.props["title"] = why
     control.update()
 

@@ -26,10 +26,6 @@ class StreamBoard(Element, component="../js/stream_board.js"):
         """Rows that changed, rates that came, names that went."""
         self.run_method("take", news)
 
-    def settled(self, name: str) -> None:
-        """What was asked of that stream is done, or was refused."""
-        self.run_method("settled", name)
-
 
 class RateSlider(Element, component="../js/rate_slider.js"):
     """The rate of one stream."""

@@ -9,7 +9,7 @@ from penstock.web.access.visitor import RefusedError, Visitor, named
 from penstock.web.parts.confirming import confirmation
 from penstock.web.parts.elements import Choice, Sheet, TextField, box, button, panel, say, sentence, text
 from penstock.web.parts.permits import disable
-from penstock.web.parts.policy_panel import disable_again
+from penstock.web.parts.policy_panel import nothing_to_do
 from penstock.web.scheduler.policy_forms import THREADS, names_in
 
 Done = Callable[[], Awaitable[None]]
@@ -90,9 +90,12 @@ class ThreadPanel:
     def _chosen(self) -> None:
         self._wrong.text = ""
         is_set = self._choice.value == self._now
-        disable_again(self._change, self._why or ("this is how threads are divided" if is_set else ""))
+        if not self._why:
+            nothing_to_do(self._change, "this is how threads are divided" if is_set else "")
 
     async def _set(self) -> None:
+        if self._choice.value == self._now:
+            return
         try:
             await self._visitor.ask("PUT", "/scheduling", {"scheduling": self._choice.value})
             say(f"Threads: {self._choice.value}")

@@ -6,6 +6,7 @@ what was asked and only the tolerance saves it, or if the latest results were be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -16,6 +17,8 @@ from penstock.web.live.history import Point
 END = 1.5
 #: How many of the latest points are looked at.
 _LATEST = 5
+#: As far beyond a wish as is told: a throughput of nothing is any number of times too little.
+_MOST = 1e6
 
 
 class Level(StrEnum):
@@ -89,13 +92,19 @@ def overall(found: Iterable[Gauge]) -> Level:
     return max((one.level for one in found), key=_ORDER.index, default=Level.none)
 
 
+def beyond(found: Iterable[Gauge]) -> float:
+    """How many times what was asked for is used up by the worst of all; 1 if none is beyond it."""
+    ratios = (_ratio(one.wish, one.asked, one.measured) for one in found)
+    return max((min(max(ratio, 1.0), _MOST) for ratio in ratios if ratio is not None), default=1.0)
+
+
 def _ratio(wish: str, asked: float, measured: float | None) -> float | None:
     """How much of what was asked for is used up: above 1 it is too much."""
     if measured is None:
         return None
     if wish in ("throughput", "freshness"):  # of these more is better
-        return asked / measured if measured > 0 else END
-    return measured / asked if asked > 0 else END
+        return asked / measured if measured > 0 else math.inf
+    return measured / asked if asked > 0 else math.inf
 
 
 def _now(wish: str, latest: list[Point]) -> float | None:
