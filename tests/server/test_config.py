@@ -113,6 +113,7 @@ def _other(key: str) -> str:
         "server.allow_insecure": "yes",
         "engine.policy": "chain",
         "engine.scheduling": "hmts",
+        "engine.steps": "in-hand",
         "engine.conf": "spark.a=b,spark.c=d",
         "engine.profiling": "10%",
         "limits.weight": "0.5",
@@ -301,7 +302,12 @@ class TestPage:
         parameters = inspect.signature(Engine).parameters
         engine = Settings().engine
         ours = {"workers": engine.workers, "memory_bytes": engine.memory, "train_rows": engine.train_rows}
-        ours |= {"profiling": engine.profiling, "policy": engine.policy, "master": engine.master}
+        ours |= {
+            "steps": engine.steps,
+            "profiling": engine.profiling,
+            "policy": engine.policy,
+            "master": engine.master,
+        }
         assert {name: parameters[name].default for name in ours} == ours
 
 

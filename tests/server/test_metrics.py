@@ -29,6 +29,8 @@ STATUS: dict[str, Any] = {
         "steps": 7,
         "jobs": 9,
         "failed_steps": 1,
+        "large_steps": 1,
+        "driver_row_bytes": 1,
         "step_s": 2.5,
         "spark_s": 2.0,
         "profile_s": 0.5,
