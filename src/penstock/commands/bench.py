@@ -215,7 +215,7 @@ def bench_server(
 
 @bench.command()
 def scale(
-    quick: Annotated[bool, typer.Option("--quick", help="With a tenth of the rows: some minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rows: some minutes.")] = False,
     repeats: Annotated[int, typer.Option(min=1, help="How often each side runs.")] = 3,
     master: Annotated[
         str | None,
@@ -224,7 +224,7 @@ def scale(
     plot: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("out/scale.png"),
     as_json: Json = False,
 ) -> None:
-    """A backlog of files beside plain Spark batch: rows/s, cores, the driver's memory; takes half an hour."""
+    """A backlog of files beside plain Spark batch: rows/s, cores, the driver's memory; takes a while."""
     from penstock.bench.scale import picture, report
     from penstock.bench.scale.measure import Settings, measure
 

@@ -28,7 +28,7 @@ def steps(
     side: stepping.Side, rows: int, repeat: int, step_s: float, megabytes: int, row_bytes: int = 0
 ) -> stepping.Sample:
     return stepping.Sample(
-        side, rows, step_s, step_s, 1, 1, row_bytes, 10**6, (megabytes - 1) * 10**6, repeat
+        side, rows, step_s, step_s, 1, 1, row_bytes, 10**6, (megabytes - 1) * 10**6, repeat=repeat
     )
 
 

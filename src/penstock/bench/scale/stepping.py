@@ -28,15 +28,17 @@ from pyspark.sql import SparkSession
 from penstock.bench.scale.backlog import Backlog
 from penstock.bench.scale.processes import asked_backlogs, tell
 from penstock.bench.scale.sides import Run, steps_alone
+from penstock.engines.spark.engine import TRAIN_ROWS
 from penstock.engines.spark.session import session
+from penstock.errors import ExperimentError
 from penstock.model.scheduling import Way
 
 Side = Literal["two-tasks", "one-task", "in-hand"]
 SIDES: tuple[Side, ...] = ("two-tasks", "one-task", "in-hand")
 #: Tables that the driver may hold, and what its JVM may take.
 MEMORY_BYTES, DRIVER_MEMORY = 64 << 20, "1g"
-#: Rows of a step in hand, as many as the engine takes unless told, and of one at large: as many as there are.
-_IN_HAND_ROWS, _AT_LARGE_ROWS = 200_000, 100_000_000
+#: A step at large that is asked for takes 64 MB of rows at most; one that is by size takes all that wait.
+_ASKED_FOR_ROWS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class Sample:
     driver_row_bytes: int
     python_bytes: int
     jvm_bytes: int
+    ingest_s: float = 0.0  # until all rows had come in
     repeat: int = 0
 
     @property
@@ -78,14 +81,27 @@ def measured(spark: SparkSession, side: Side, small: Backlog, backlog: Backlog) 
         run.driver_row_bytes,
         most_resident_bytes(os.getpid()),
         most_resident_bytes(int(jvm.java.lang.ProcessHandle.current().pid())),
+        run.ingest_s,
     )
 
 
 def _run(spark: SparkSession, side: Side, backlog: Backlog) -> Run:
-    way: Way = "in-hand" if side == "in-hand" else "at-large"
-    rows = _IN_HAND_ROWS if side == "in-hand" else _AT_LARGE_ROWS
     with tempfile.TemporaryDirectory(prefix="penstock-bench-", ignore_cleanup_errors=True) as root:
-        return steps_alone(spark, backlog, Path(root), way, memory_bytes=MEMORY_BYTES, train_rows=rows)
+        way, rows = way_of(side, backlog.rows)
+        run = steps_alone(spark, backlog, Path(root), way, memory_bytes=MEMORY_BYTES, train_rows=rows)
+    if side != "in-hand" and run.large_steps < run.steps:
+        raise ExperimentError(
+            f"{run.steps - run.large_steps} of {run.steps} steps over {backlog.rows:,} rows were in hand, so "
+            "this says nothing of steps at large"
+        )
+    return run
+
+
+def way_of(side: Side, rows: int) -> tuple[Way, int]:
+    """How steps of that side are run, and for how many rows if in hand; one at large takes all there are."""
+    if side == "in-hand":
+        return "in-hand", TRAIN_ROWS
+    return ("at-large", _ASKED_FOR_ROWS) if rows <= _ASKED_FOR_ROWS else ("by-size", TRAIN_ROWS)
 
 
 def most_resident_bytes(pid: int) -> int:

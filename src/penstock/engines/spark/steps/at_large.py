@@ -81,10 +81,7 @@ class LargeStep(Step):
             frame = self._placed(frame, batches, wanted)
         there = set(frame.columns)
         columns = [
-            f.col(quote(name))
-            if name in there
-            else f.lit(None if name == LATE else -1).cast("bigint").alias(name)
-            for name in layout.columns
+            f.col(quote(name)) if name in there else _asked_for_since(name) for name in layout.columns
         ]
         return AtLarge(self._tables, frame.select(*columns))
 
