@@ -80,9 +80,7 @@ class LargeStep(Step):
         if wanted or any(batch.rows < batch.ref.ref.rows for batch in batches):
             frame = self._placed(frame, batches, wanted)
         there = set(frame.columns)
-        columns = [
-            f.col(quote(name)) if name in there else _asked_for_since(name) for name in layout.columns
-        ]
+        columns = [f.col(quote(name)) if name in there else _asked_for_since(name) for name in layout.columns]
         return AtLarge(self._tables, frame.select(*columns))
 
     def _stamped(self, frame: DataFrame, refs: Sequence[Ref]) -> DataFrame:
