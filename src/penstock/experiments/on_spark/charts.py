@@ -158,8 +158,14 @@ def scatter(found: Mapping[str, Comparison], figure: Figure) -> None:
             within = [[(1 + sign * WITHIN) * end for end in ends] for sign in (-1, 1)]
             axes.fill_between(ends, *within, color="gray", alpha=0.15)
             axes.set(xscale="log", yscale="log", xlim=ends, ylim=ends)
-            below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2)}  # no point is behind it
-            axes.legend(fontsize="x-small", title="median error", title_fontsize="x-small", **below)
+            axes.legend(
+                fontsize="xx-small",
+                title="median error",
+                title_fontsize="xx-small",
+                labelspacing=0.25,
+                loc="upper center",
+                bbox_to_anchor=(0.5, -0.18),  # below the panel, where no point is behind it
+            )
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.set(xlabel=f"measured: {label}", ylabel="predicted")
