@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -51,8 +52,21 @@ def made(world: World) -> None:
     world.settle()
 
 
-def test_streams(world: World) -> None:
+def until(seen: Callable[[], object]) -> None:
+    """Waits until something is to be seen, for a while."""
+    end_s = time.monotonic() + 20
+    while not seen() and time.monotonic() < end_s:
+        time.sleep(0.05)
+
+
+def clicks(world: World) -> dict[str, Any]:
     (one,) = [one for one in world.ask("GET", "/streams", VIEWER).json() if one["name"] == "Clicks"]
+    return dict(one)
+
+
+def test_streams(world: World) -> None:
+    until(lambda: clicks(world)["rows"] >= 4)  # how everything stands is a moment old
+    one = clicks(world)
     shown = world.ask("GET", "/streams/CLICKS", VIEWER).json()
     for found in (one, shown):
         assert found["columns"] == COLUMNS
@@ -132,6 +146,7 @@ def test_heartbeats_let_windows_close(world: World) -> None:
     )
     assert world.ask("POST", "/streams/beats/heartbeat", json={"time": "soon"}).status_code == 400
     world.settle()
+    until(lambda: world.ask("GET", "/queries/per_minute/results").json()["rows"])
     found = world.ask("GET", "/queries/per_minute/results").json()
     assert [row["s"] for row in found["rows"]] == [3]
     assert found["rows"][0]["t"].startswith("2026-01-01T00:00:00")
