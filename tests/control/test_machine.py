@@ -651,6 +651,18 @@ class TestLargeSteps:
         driver.arrive(rows=10_000)
         assert self.took(driver) == (False, 50)
 
+    def test_a_policy_that_says_for_how_long_an_operator_runs_is_obeyed(self) -> None:
+        plan, large = query("q", select("a", stream(), 0.1)), LargeSteps("by-size", cores=2)
+        driver = Driver(plan, policy="weighted-round-robin(seconds=2)", most_rows=100, large=large)
+        driver.arrive(rows=10_000)
+        assert self.took(driver) == (False, 40)  # a leaf runs for twice the seconds
+
+    def test_a_long_step_of_a_hybrid_plan_stays_short(self) -> None:
+        plan, large = query("q", select("a", stream(), 1.0)), LargeSteps("by-size", cores=2)
+        driver = Driver(plan, threads=ThreadPlan("hmts", 2), most_rows=100, first_rows=16, large=large)
+        driver.arrive(rows=10_000)
+        assert not self.took(driver)[0]
+
     def test_who_asks_for_latency_gets_short_steps(self) -> None:
         large = LargeSteps("by-size", cores=2)
         queries = query("q", select("a", stream(), 0.01), latency_s=4.0)

@@ -156,7 +156,7 @@ class Dispatcher:
         if unit.latency_s is not None:
             quantum = at_most(quantum, unit.rows_within(STEP_SHARE * unit.latency_s))
         large = self._board.large
-        at_large = large.chosen(unit, step)
+        at_large = large.chosen(unit, step, quantum)
         if at_large and large.way == "by-size":
             takes = unit.take(Quantum(large.most_rows), large.most_bytes)
         else:

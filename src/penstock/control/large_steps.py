@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from penstock.model.scheduling import Way
+from penstock.policies.quantum import Quantum
 
 if TYPE_CHECKING:
     from penstock.control.units import UnitState
@@ -26,8 +27,8 @@ class LargeSteps(msgspec.Struct, frozen=True):
     most_rows: int = 100_000_000
     most_bytes: float = 16 << 30
 
-    def chosen(self, unit: UnitState, step: int) -> bool:
-        """Whether this step of a unit is to be run at large."""
+    def chosen(self, unit: UnitState, step: int, quantum: Quantum) -> bool:
+        """Whether this step of a unit is to be run at large; `quantum` is what it would take in hand."""
         if not unit.may_be_large or unit.finishing:
             return False
         match self.way:
@@ -38,13 +39,15 @@ class LargeSteps(msgspec.Struct, frozen=True):
             case "alternately":
                 return step % 2 == 0
             case "by-size":
-                return self._pays(unit)
+                return self._pays(unit, quantum)
 
-    def _pays(self, unit: UnitState) -> bool:
+    def _pays(self, unit: UnitState, quantum: Quantum) -> bool:
         """Whether all that waits takes so much longer in hand."""
         partition = unit.partition
-        own, most = partition.policy.quantum.rows, partition.most_rows
-        if own is not None or partition.sizes or unit.latency_s is not None or most is None:
+        most = partition.most_rows
+        # Anything but the engine's own limit that says how much a step takes means a step in hand.
+        is_bounded = partition.policy.quantum != Quantum() or quantum != partition.quantum
+        if most is None or is_bounded or partition.sizes or unit.latency_s is not None:
             return False
         spared_s = unit.pending * unit.cost.row_s * (1 - 1 / self.cores)
         return unit.pending > 2 * most and spared_s > self.extra_s

@@ -406,7 +406,7 @@ class Feeder:
         behind: list[LateRows],
         now_us: int,
     ) -> None:
-        """Logs a file as it is; with a late row, or replaced meanwhile by another, like rows of any other."""
+        """Logs a file as it is; one with a late row, or one without a time, like rows of any other."""
         mark, at_us = mark_after(file.path, feed.stream, standing.mark), file.arrived_us
         if mark is not None:
             stamps = Stamps(feed.stream.schema.names, feed.stream.time, at_us)

@@ -236,7 +236,6 @@ class LargeTables:
 
     def __init__(self, session: SparkSession, store: Store) -> None:
         self.session, self._store = session, store
-        self._footers: dict[str, Written] = {}
         self._views = itertools.count()
         self._threads = threading.local()
 

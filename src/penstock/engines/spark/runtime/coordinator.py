@@ -409,6 +409,8 @@ class Coordinator:
         """The step is committed. Its worker got no other until now, so that is part of what a step costs."""
         taken_s, result = time.perf_counter() - message.began_s, message.result
         self.totals.step_s += taken_s
+        if result.at_large:  # estimates are of steps in hand: all of this would be taken for their fixed cost
+            return
         beside_s = max(0.0, taken_s - sum(timing.seconds for timing in result.timings))
         result.timings.append(PartTiming("commit", unit[-1:], 0, beside_s, is_job=False))
         self.monitor.stepped(result.seen(unit))

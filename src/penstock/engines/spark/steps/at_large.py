@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -24,7 +25,7 @@ from penstock.engines.spark.rows.base import Rows, Stored
 from penstock.engines.spark.rows.expressions import quote
 from penstock.engines.spark.session.spark_errors import as_step_errors
 from penstock.engines.spark.steps.steps import Known, Result, Step, UnitRunner
-from penstock.engines.spark.steps.units import Compiler, JobPlan, Target, ToState
+from penstock.engines.spark.steps.units import JobPlan, Target, ToState
 from penstock.engines.spark.storage.store import Ref
 from penstock.model.batch import Batch
 from penstock.model.graph import Edge, Port
@@ -47,13 +48,10 @@ def run_at_large(runner: UnitRunner, takes: tuple[Take, ...], known: Known) -> R
 class LargeStep(Step):
     """One step of many tasks."""
 
-    at_large = True
-
     def __init__(self, runner: UnitRunner, tables: LargeTables, known: Known) -> None:
         super().__init__(runner, known, {})
         self._tables = tables
-        place = runner.compiler
-        self._compiler = Compiler(place.graph, place.place, place.layouts, place.stateful, one_task=False)
+        self._compiler = replace(runner.compiler, one_task=False)
         self._result.at_large = True
 
     def take(self, takes: tuple[Take, ...]) -> Result:

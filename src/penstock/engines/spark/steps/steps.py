@@ -217,8 +217,6 @@ class UnitRunner:
 class Step:
     """One step in hand: the driver has the rows, and each job is one task."""
 
-    at_large = False
-
     def __init__(self, runner: UnitRunner, known: Known, rosters: Mapping[str, Roster]) -> None:
         self._of = runner
         self._marks, self._outputs, self._states = dict(known.marks), dict(known.outputs), known.states
